@@ -1,0 +1,29 @@
+// Golden files: what a renderer printed once, read by a person, and must print again.
+//
+// With PLIMSOLL_UPDATE_GOLDEN set in the environment the files are written instead of compared; the
+// difference is then reviewed as any other change.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::test {
+
+inline void expect_golden(std::string_view name, std::string_view text) {
+  const std::string path = std::string(PLIMSOLL_SOURCE_DIR "/tests/golden/").append(name);
+  if (std::getenv("PLIMSOLL_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  std::ifstream file(path, std::ios::binary);
+  ASSERT_TRUE(file.is_open()) << path;
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, expected) << "differs from " << path;
+}
+
+}  // namespace plimsoll::test
