@@ -1,0 +1,69 @@
+// Deadlines by the thousand: a hashed timer wheel with O(1) arm and disarm.
+//
+// Resolution is one tick (about 4 ms): meant for timeouts, which are armed at every wait and almost never fire.
+// Pacing, which must be exact, sleeps by Loop::sleep_until. A timer never fires before it is due.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace plimsoll::net {
+
+// One timer; embedded in what it times out. Disarms itself when destroyed.
+class Timer {
+ public:
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  virtual ~Timer() { disarm(); }
+
+  bool armed() const { return next_ != nullptr; }
+  void disarm();
+
+ protected:
+  // Called once per arming; the timer is disarmed already and may be armed again.
+  virtual void expired() = 0;
+
+ private:
+  friend class TimerWheel;
+  void link_before(Timer& head);
+
+  Timer* previous_ = nullptr;
+  Timer* next_ = nullptr;
+  Instant due_{};
+};
+
+class TimerWheel {
+ public:
+  explicit TimerWheel(Instant start);
+
+  void arm(Timer& timer, Instant due);
+  // Fires what is due at `now`, in order of ticks.
+  void advance(Instant now);
+  // When advance() should next be called: never later than the first due timer needs (give or take a tick),
+  // sometimes earlier. kNever where nothing is armed.
+  Instant next_wake() const;
+
+ private:
+  static constexpr int kTickBits = 22;  // 4.19 ms
+  static constexpr std::uint64_t kSlots = 4096;
+
+  struct Head final : Timer {
+    Head() { previous_ = next_ = this; }
+    // A list head points to itself and is never linked anywhere.
+    ~Head() override { previous_ = next_ = nullptr; }
+    void expired() override {}
+  };
+  static std::uint64_t tick_of(Instant t) {
+    return static_cast<std::uint64_t>(t.time_since_epoch().count()) >> kTickBits;
+  }
+
+  std::uint64_t current_;  // the last tick that was looked at
+  std::array<Head, kSlots> slots_;
+  // Which slots may hold timers: set when one is armed, cleared when the slot is found empty.
+  mutable std::array<std::uint64_t, kSlots / 64> occupied_{};
+};
+
+}  // namespace plimsoll::net
