@@ -32,15 +32,11 @@ inline constexpr std::array kZbSteps = {ZbStep{"manifest HEAD", "Manifest HEAD"}
 // From "Registry URL:" to "Starting tests ...". Needs targets, load, working_dir, upstream_url and skipped.
 std::string zb_header(const stats::Record& record);
 
-// From "============" to the last line about this test: zb's block, then zb_more().
+// From "============" to the last line about this test: zb's block, then more_lines() (more_text.h).
 std::string zb_test_block(const stats::TestRecord& test);
 
 // zb's block alone.
 std::string zb_lines(const stats::TestRecord& test);
-
-// The lines below it: mean, deviation, p99.9, throughput, shares, parts, steps, connections, phases, errors
-// and notes with samples, failed self-checks.
-std::string zb_more(const stats::TestRecord& test);
 
 // zb's rate: completed operations over its time, both as binary32. 0 where nothing ran.
 float zb_rate(const stats::TestRecord& test);
