@@ -35,6 +35,12 @@ void Waiter::wake() {
 
 void Waiter::end_soon() { stream_.loop().timers().arm(*this, stream_.loop().now()); }
 
+void Waiter::limit(const Patience& patience) {
+  patience_ = patience;
+  disarm();
+  arm();
+}
+
 void Waiter::expired() {
   if (const Error* error = stream_.aborted()) {
     fail(*error);

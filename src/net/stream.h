@@ -47,6 +47,8 @@ class Waiter : public Timer {
   void wake();
   // Ends the wait at the next tick, with the error that the stream was aborted with.
   void end_soon();
+  // Replaces the limits of a wait that is under way; its idle time starts anew.
+  void limit(const Patience& patience);
 
  protected:
   // True when the operation has ended, well or not.
