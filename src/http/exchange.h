@@ -67,9 +67,9 @@ struct Request {
 // What an exchange gave. The head's views are valid until the connection's next exchange.
 struct Answer {
   const ResponseHead* head = nullptr;
-  Instant sent_first;   // its first byte went to the kernel
-  Instant first_byte;   // the first byte of its answer was received
-  Instant last_byte;    // and the last
+  Instant sent_first{};   // its first byte went to the kernel
+  Instant first_byte{};   // the first byte of its answer was received
+  Instant last_byte{};    // and the last
   std::uint64_t wire_sent = 0;
   std::uint64_t wire_received = 0;
   std::uint64_t body_sent = 0;
@@ -84,8 +84,8 @@ struct Progress {
   bool body_started = false;    // some byte of the request's body has gone
   bool answer_started = false;  // some byte of an answer has come
   int status = 0;               // of the final answer's head, where that had arrived
-  Instant sent_first;
-  Instant first_byte;
+  Instant sent_first{};
+  Instant first_byte{};
 };
 
 }  // namespace plimsoll::http

@@ -1,0 +1,70 @@
+// A client of one origin: opens a connection when it needs one, keeps it, and replaces it when the peer closed it.
+//
+// One exchange at a time; belongs to one worker. What it did is told to an observer, for the result record.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "http/client_connection.h"
+#include "http/connector.h"
+#include "http/exchange.h"
+#include "net/loop.h"
+
+namespace plimsoll::http {
+
+// What became of connections; called on the loop's thread.
+class ConnectionObserver {
+ public:
+  virtual ~ConnectionObserver() = default;
+  // `replaces_closed`: in place of one that the peer closed, announced or not.
+  virtual void opened(Nanos connect, Nanos tls, bool replaces_closed) = 0;
+  virtual void reused() = 0;
+};
+
+struct ClientOptions {
+  net::Patience connect_patience{.idle = std::chrono::seconds(60)};
+  bool keep_alive = true;                     // false: the connection is closed after each exchange
+  std::uint64_t requests_per_connection = 0;  // 0: as many as the peer takes
+};
+
+class Client {
+ public:
+  // All references outlive the client; the observer may be null.
+  Client(net::Loop& loop, Connector& connector, ClientOptions options, ConnectionObserver* observer)
+      : loop_(loop), connector_(connector), options_(options), observer_(observer) {}
+
+  // As ClientConnection::exchange. A request on a reused connection that died before any byte of its body was sent
+  // and before any answer came is sent once more on a new one, and counted as a reconnection (trap 16).
+  net::Task<Result<Answer>> exchange(const Request& request, BodySink* sink, net::Patience patience);
+
+  // Opens the connection ahead of the first exchange.
+  net::Task<Result<void>> connect() { return open(false); }
+  bool connected() const { return connection_ != nullptr && connection_->reusable(); }
+  void close();
+
+  // Of the last exchange, for what decides about retries.
+  const Progress& progress() const { return progress_; }
+  // The peer of the last connection: "127.0.0.1:5000"; empty before the first.
+  const std::string& peer() const { return peer_; }
+  const std::string& tls_description() const { return tls_description_; }
+  std::string failure() const { return connector_.failure(); }
+  net::Loop& loop() { return loop_; }
+
+ private:
+  net::Task<Result<void>> open(bool replaces_closed);
+  net::Task<Result<Answer>> exchange_once(const Request& request, BodySink* sink, net::Patience patience);
+
+  net::Loop& loop_;
+  Connector& connector_;
+  ClientOptions options_;
+  ConnectionObserver* observer_;
+  std::unique_ptr<ClientConnection> connection_;
+  Progress progress_;
+  std::string peer_;
+  std::string tls_description_;
+  bool closed_by_peer_ = false;  // how the last connection ended
+  bool retire_ = false;          // the connection is to be closed before the next exchange
+};
+
+}  // namespace plimsoll::http
