@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "http/chars.h"
+
 namespace plimsoll::http {
 namespace {
 
@@ -123,7 +125,7 @@ Result<void, Fault> BodyDecoder::frame_size(char c) {
   if (c == '\r') {
     state_ = State::size_lf;
   } else if (state_ == State::extension) {
-    if (!is_field_value({&c, 1})) return Fault{400, "a control character in a chunk extension"};
+    if (is_control(c)) return Fault{400, "a control character in a chunk extension"};
   } else if (c == ';') {
     state_ = State::extension;
   } else if (c == ' ' || c == '\t') {
@@ -137,7 +139,7 @@ Result<void, Fault> BodyDecoder::frame_size(char c) {
 // *( field-line CRLF ) CRLF
 Result<void, Fault> BodyDecoder::frame_trailer(char c) {
   if (++line_bytes_ > kMaxTrailers) return Fault{431, "the trailer fields are too large"};
-  const bool named = is_token({&c, 1});
+  const bool named = is_token_char(c);
   switch (state_) {
     case State::trailer_first:
       if (c != '\r' && !named) return Fault{400, "a trailer field is malformed"};
@@ -150,7 +152,7 @@ Result<void, Fault> BodyDecoder::frame_trailer(char c) {
     case State::trailer_value:
       if (c == '\r') {
         state_ = State::trailer_lf;
-      } else if (!is_field_value({&c, 1})) {
+      } else if (is_control(c)) {
         return Fault{400, "a control character in a trailer field"};
       }
       break;

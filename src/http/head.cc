@@ -1,41 +1,9 @@
 #include "http/head.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
+#include "http/chars.h"
 
 namespace plimsoll::http {
 namespace {
-
-constexpr std::array<bool, 256> token_table() {
-  std::array<bool, 256> table{};
-  for (unsigned c = '0'; c <= '9'; ++c) table[c] = true;
-  for (unsigned c = 'a'; c <= 'z'; ++c) table[c] = table[c - 32] = true;
-  for (const char c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<unsigned char>(c)] = true;
-  return table;
-}
-constexpr std::array<bool, 256> kTokenChar = token_table();
-
-bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && byte != '\t') || byte == 0x7f;
-}
-
-// The first control character but the tab, or `end`. Sixteen bytes at a time: this is the one loop that sees every
-// byte of a head.
-const char* find_control(const char* at, const char* end) {
-  using Block = unsigned char __attribute__((vector_size(16)));
-  using Mask = bool __attribute__((ext_vector_type(16)));
-  for (; end - at >= 16; at += 16) {
-    Block block;
-    std::memcpy(&block, at, sizeof block);
-    const auto hits = ((block < 0x20) & (block != '\t')) | (block == 0x7f);
-    const auto bits = std::bit_cast<std::uint16_t>(__builtin_convertvector(hits, Mask));
-    if (bits != 0) return at + std::countr_zero(bits);
-  }
-  return std::find_if(at, end, is_control);
-}
 
 // `lower` is a literal of lower-case letters and hyphens: no other token character meets those under the 0x20 bit.
 bool named(std::string_view name, std::string_view lower) {
@@ -193,7 +161,7 @@ Result<void, Fault> parse_fields(const HeadReader& reader, Headers& headers, Fie
   for (std::size_t i = 1; i < reader.line_count(); ++i) {
     const std::string_view line = reader.line(i);
     std::size_t size = 0;
-    while (size < line.size() && kTokenChar[static_cast<unsigned char>(line[size])]) ++size;
+    while (size < line.size() && is_token_char(line[size])) ++size;
     if (size == 0 || size == line.size() || line[size] != ':') return bad_field(line, size);
     const HeaderView field{line.substr(0, size),
                            trim_blanks(line.data() + size + 1, line.data() + line.size())};
@@ -207,7 +175,7 @@ std::optional<std::uint64_t> parse_length(std::string_view digits) {
   if (digits.empty()) return std::nullopt;
   std::uint64_t value = 0;
   for (const char c : digits) {
-    if (c < '0' || c > '9') return std::nullopt;
+    if (!is_digit(c)) return std::nullopt;
     if (__builtin_mul_overflow(value, std::uint64_t{10}, &value)) return std::nullopt;
     if (__builtin_add_overflow(value, static_cast<std::uint64_t>(c - '0'), &value)) return std::nullopt;
   }

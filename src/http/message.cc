@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "http/chars.h"
 
 namespace plimsoll::http {
 namespace {
@@ -11,16 +12,6 @@ namespace {
 constexpr std::array<std::string_view, 10> kMethodNames = {"GET",    "HEAD",    "POST",  "PUT",     "PATCH",
                                                            "DELETE", "OPTIONS", "TRACE", "CONNECT", ""};
 static_assert(static_cast<std::size_t>(Method::other) + 1 == kMethodNames.size());
-
-bool is_token_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("!#$%&'*+-.^_`|~").contains(c);
-}
-
-bool is_value_char(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte >= 0x20 && byte != 0x7f) || c == '\t';
-}
 
 }  // namespace
 
@@ -38,7 +29,8 @@ bool is_token(std::string_view text) {
 }
 
 bool is_field_value(std::string_view text) {
-  return std::ranges::all_of(text, is_value_char);
+  const char* const end = text.data() + text.size();
+  return find_control(text.data(), end) == end;
 }
 
 std::string_view reason_phrase(int status) {

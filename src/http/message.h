@@ -108,6 +108,14 @@ struct RequestHead {
   bool expect_continue = false;  // the client waits for "100 Continue" before it sends its body
 };
 
+// What one call of a parser's feed() found, in this order.
+struct MessageStep {
+  std::size_t consumed = 0;
+  bool head = false;      // the head has just become complete
+  std::string_view body;  // the next piece of content; lies within the bytes that were fed
+  bool done = false;      // the message has ended; the bytes after `consumed` belong to the next one
+};
+
 template <class Visit>
 void Headers::for_each(std::string_view name, Visit&& visit) const {
   for (const HeaderView& field : fields_) {

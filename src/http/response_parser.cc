@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "http/chars.h"
+
 namespace plimsoll::http {
 namespace {
 
 constexpr std::string_view kVersionPrefix = "HTTP/1.";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // A peer that speaks something else is told from a slow one by its first bytes.
 Result<void, Fault> check_beginning(std::string_view partial) {

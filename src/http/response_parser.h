@@ -28,14 +28,6 @@
 
 namespace plimsoll::http {
 
-// What one call of a parser's feed() found, in this order.
-struct MessageStep {
-  std::size_t consumed = 0;
-  bool head = false;      // the head has just become complete
-  std::string_view body;  // the next piece of content; lies within the bytes that were fed
-  bool done = false;      // the message has ended; the bytes after `consumed` belong to the next one
-};
-
 class ResponseParser {
  public:
   explicit ResponseParser(const HeadLimits& limits = {}) : reader_(limits) {}

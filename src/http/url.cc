@@ -7,19 +7,13 @@
 #include <utility>
 
 #include "base/text.h"
+#include "http/chars.h"
 
 namespace plimsoll::http {
 namespace {
 
 Error bad_url(const char* text) {
   return {ErrorKind::protocol, 0, text};
-}
-
-bool is_alpha(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Goes into a request line: no space and no control character may be in it.
