@@ -18,22 +18,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
+#include "http/exchange.h"
 #include "oci/digest.h"
 
 namespace plimsoll::oci {
-
-// A run of a body's bytes that lie together. Where `file` is given the same bytes can be sent from it,
-// without copying them: they are its bytes from `file_offset` on.
-struct ContentPiece {
-  std::string_view bytes;
-  int file = -1;
-  std::uint64_t file_offset = 0;
-};
 
 class Pattern {
  public:
@@ -48,7 +40,7 @@ class Pattern {
   ~Pattern();
 
   // From `position` (taken modulo the size) to the end of the pattern.
-  ContentPiece from(std::uint64_t position) const;
+  http::BodyPiece from(std::uint64_t position) const;
   // Bytes of memory held, page cache of the memory file included.
   std::size_t memory() const { return size_; }
 
@@ -76,7 +68,7 @@ class LayerShape {
   std::uint64_t size() const { return size_; }
   std::uint64_t unique_offset() const { return unique_offset_; }
   // The shared bytes from `offset`, which is below unique_offset(), to where they stop lying together.
-  ContentPiece shared_piece(std::uint64_t offset) const;
+  http::BodyPiece shared_piece(std::uint64_t offset) const;
   const Sha256& shared_hash() const { return shared_hash_; }
 
  private:
@@ -100,7 +92,7 @@ class Layer {
   std::uint64_t size() const { return shape_ ? shape_->size() : 0; }
   // The bytes from `offset` on that lie together; empty at the end of the layer. Valid while the layer and
   // its shape stay where they are.
-  ContentPiece piece(std::uint64_t offset) const;
+  http::BodyPiece piece(std::uint64_t offset) const;
 
  private:
   friend class LayerSource;

@@ -16,7 +16,7 @@ struct Scope {
 
   static Scope parse(std::string_view text);
   std::string text() const;
-  friend bool operator==(const Scope&, const Scope&) = default;
+  friend auto operator<=>(const Scope&, const Scope&) = default;
 };
 
 // A set of scopes, kept sorted and merged, so that equal sets have equal text whatever the order they came in.
@@ -33,7 +33,7 @@ class ScopeSet {
   bool empty() const { return scopes_.empty(); }
   // Canonical, separated by spaces: part of a token's cache key, and OAuth2's `scope`.
   std::string text() const;
-  friend bool operator==(const ScopeSet&, const ScopeSet&) = default;
+  friend auto operator<=>(const ScopeSet&, const ScopeSet&) = default;
 
  private:
   std::vector<Scope> scopes_;
