@@ -1,0 +1,131 @@
+#include "load/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "load/engine.h"
+#include "load/gate.h"
+
+namespace plimsoll::load {
+namespace {
+
+std::string_view words(Phase phase) {
+  switch (phase) {
+    case Phase::set_up:
+      return "set up";
+    case Phase::warm_up:
+      return "warm up";
+    case Phase::measure:
+      return "measure";
+    case Phase::drain:
+      return "drain";
+    case Phase::clean_up:
+    case Phase::over:
+      break;
+  }
+  return "clean up";
+}
+
+Progress progress_of(const Gate& gate, const Plan& plan) {
+  Progress sum;
+  sum.phase = words(gate.phase());
+  sum.elapsed_s = seconds(now() - gate.phase_start(gate.phase()));
+  sum.requests = plan.requests;
+  sum.duration_s = seconds(plan.duration);
+  stats::Histogram last_second;
+  stats::Histogram whole_run;
+  for (const Snapshot& snapshot : gate.snapshots()) {
+    sum.ok += snapshot.live.operations.ok;
+    sum.failed += snapshot.live.operations.failed;
+    sum.in_progress += snapshot.live.in_progress;
+    sum.bytes += snapshot.live.bytes.sent + snapshot.live.bytes.received;
+    sum.rate_per_s += snapshot.live.rate_per_s;
+    last_second.merge(snapshot.last_second);
+    whole_run.merge(snapshot.whole_run);
+  }
+  const auto in_seconds = [](std::uint64_t nanos) { return static_cast<double>(nanos) * 1e-9; };
+  sum.p50_s = in_seconds(last_second.percentile(0.5));
+  sum.p99_s = in_seconds(last_second.percentile(0.99));
+  sum.run_p50_s = in_seconds(whole_run.percentile(0.5));
+  sum.run_p99_s = in_seconds(whole_run.percentile(0.99));
+  return sum;
+}
+
+// The phases' lengths; those that a run never came to are 0.
+stats::Phases phases_of(const Gate& gate, const Plan& plan) {
+  const Instant set_up = gate.phase_start(Phase::set_up);
+  const Instant warm_up = gate.phase_start(Phase::warm_up);
+  const Instant measure = gate.phase_start(Phase::measure);
+  const Instant clean_up = gate.phase_start(Phase::clean_up);
+  const Instant end = plan.duration > Nanos{} ? std::min(measure + plan.duration, gate.last_completion())
+                                              : gate.last_completion();
+  stats::Phases phases;
+  phases.setup = seconds((warm_up == Instant{} ? measure : warm_up) - set_up);
+  phases.warmup = warm_up == Instant{} ? 0 : seconds(measure - warm_up);
+  phases.measure = seconds(std::max(Nanos{}, end - measure));
+  phases.drain = seconds(std::max(Nanos{}, gate.last_completion() - std::max(end, measure)));
+  phases.cleanup = seconds(gate.phase_start(Phase::over) - clean_up);
+  return phases;
+}
+
+stats::OpenLoop open_loop_of(const std::vector<std::unique_ptr<Engine>>& engines, const stats::TestRecord& test) {
+  stats::OpenLoop sum;
+  const double measured = test.phases_s.measure;
+  if (measured <= 0) return sum;
+  for (const auto& engine : engines) {
+    const OpenLoopCounts& counts = engine->open_loop();
+    sum.offered_per_s += static_cast<double>(counts.offered) / measured;
+    sum.sent_per_s += static_cast<double>(counts.sent) / measured;
+    sum.backlog_max += counts.backlog_max;
+    sum.backlog_age_max_s = std::max(sum.backlog_age_max_s, seconds(counts.backlog_age_max));
+  }
+  sum.completed_per_s = test.rate_per_s;
+  return sum;
+}
+
+void watch_until(const std::atomic<int>& running, const Gate& gate, const Plan& plan, const Watch& watch) {
+  int turn = 0;
+  while (running.load() > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (++turn % 10 == 0) watch(progress_of(gate, plan));
+  }
+}
+
+}  // namespace
+
+Checked<Measured> run(const Plan& plan, Workload& workload, StopSignal& stop, const Watch& watch) {
+  Gate gate(plan, watch != nullptr);
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (int thread = 0; thread < plan.threads; ++thread) {
+    engines.push_back(std::make_unique<Engine>(plan, workload, gate, stop, thread));
+  }
+  std::atomic<int> running = plan.threads;
+  {
+    std::vector<std::jthread> threads;
+    for (const auto& engine : engines) {
+      threads.emplace_back([&running, one = engine.get()] {
+        one->run();
+        --running;
+      });
+    }
+    if (watch) watch_until(running, gate, plan, watch);
+  }
+
+  Measured measured;
+  measured.setup_failure = gate.failure();
+  measured.io = engines.front()->io();
+  if (measured.io.empty()) return Refusal{measured.setup_failure};
+  measured.interrupted = stop.requested();
+  stats::Recorder total;
+  for (const auto& engine : engines) total.merge(engine->recorder());
+  measured.test.concurrency = plan.concurrency;
+  measured.test.phases_s = phases_of(gate, plan);
+  total.fill(measured.test, measured.test.phases_s.measure);
+  if (plan.rate) measured.test.open_loop = open_loop_of(engines, measured.test);
+  return measured;
+}
+
+}  // namespace plimsoll::load

@@ -1,0 +1,50 @@
+// Runs one test: a workload under a plan, through its phases, on all its threads.
+//
+//   set up -> warm up -> measure -> drain -> clean up, with a barrier of all workers between any two.
+//
+// Rates divide by the measure phase alone. In closed loop a worker's next operation is due when the worker is free;
+// in open loop operations are due on the pacer's schedule whatever the backlog is. Exactly `requests` operations are
+// started, whatever the number of workers.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "load/plan.h"
+#include "load/stop.h"
+#include "load/workload.h"
+#include "stats/record.h"
+
+namespace plimsoll::load {
+
+// What live progress shows; summed over the threads, a few times a second.
+struct Progress {
+  std::string_view phase;  // "set up", "warm up", "measure", "drain", "clean up"
+  std::uint64_t ok = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t in_progress = 0;
+  std::uint64_t bytes = 0;
+  double elapsed_s = 0;          // of the phase
+  double rate_per_s = 0;         // of the last second
+  double p50_s = 0;              // of the last second
+  double p99_s = 0;
+  double run_p50_s = 0;          // of the whole run
+  double run_p99_s = 0;
+  std::uint64_t requests = 0;    // what was asked for; 0: no limit
+  double duration_s = 0;
+};
+
+using Watch = std::function<void(const Progress&)>;
+
+struct Measured {
+  stats::TestRecord test;        // all that load and its recorders know
+  std::string setup_failure;     // why the test could not be measured; its figures are empty then
+  std::string io;                // "epoll", "uring"
+  bool interrupted = false;
+};
+
+// Blocks until the test is over. A refusal: no loop could be made.
+Checked<Measured> run(const Plan& plan, Workload& workload, StopSignal& stop, const Watch& watch);
+
+}  // namespace plimsoll::load
