@@ -1,0 +1,149 @@
+// A client of one registry, by the steps of the distribution spec. Sections are those of distribution-spec 1.1.
+//
+// Every request takes one path: a challenge is answered, a redirect followed, a retry made there, and not in the
+// flows, which are the caller's: a push is a coroutine of five awaited steps. One client belongs to one worker and
+// runs one request at a time. Bodies are read and verified as they stream by; nothing of them is kept but what a
+// caller asks for as text.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "http/client.h"
+#include "http/connector.h"
+#include "http/exchange.h"
+#include "http/url.h"
+#include "net/loop.h"
+#include "net/task.h"
+#include "oci/authenticator.h"
+#include "oci/digest.h"
+#include "oci/step.h"
+
+namespace plimsoll::oci {
+
+// Gives a connector for each origin that a registry sends its clients to (itself, token server, storage). Lives as
+// long as the thread; one per thread.
+class Connectors {
+ public:
+  virtual ~Connectors() = default;
+  virtual http::Connector& to(const http::Url& origin) = 0;
+};
+
+struct RegistryOptions {
+  http::Url base;                    // "http://127.0.0.1:5000"; a path prefix is kept
+  Nanos timeout = std::chrono::seconds(60);   // without progress
+  Nanos deadline = Nanos::max();     // of one request
+  std::vector<std::pair<std::string, std::string>> headers;  // added to every request to the registry itself
+  std::string user_agent = "plimsoll";
+  std::string mirror_of;             // --ns: sent on reads of manifests and blobs; empty: none
+  int retries = 0;                   // after 429, 408, 5xx and lost connections
+  bool respect_retry_after = false;  // waits even without retries, before the next request
+  bool verify = true;                // pulled content is checked against its digest
+  bool keep_alive = true;
+};
+
+enum class BlobRole : std::uint8_t { layer, config };
+
+// An upload session (end-4a): its newest Location, absolute.
+struct Upload {
+  std::string repository;
+  http::Url location;
+  std::uint64_t offset = 0;          // bytes that the registry has acknowledged
+  std::uint64_t chunk_minimum = 0;   // OCI-Chunk-Min-Length
+  bool accepted = false;             // some request on it succeeded: a 404 after that is `upload_lost`
+};
+
+struct Mounted {
+  bool mounted = false;
+  std::optional<Upload> upload;      // of a 202: the blob is to be uploaded there
+};
+
+struct ManifestAnswer {
+  int status = 0;
+  std::string media_type;            // without parameters
+  std::optional<Digest> digest;      // Docker-Content-Digest, where it was given and is one
+  std::optional<std::uint64_t> size;
+  std::string body;                  // of GET
+};
+
+struct Page {
+  std::vector<std::string> names;    // tags or repositories
+  std::optional<http::Url> next;     // Link rel=next
+};
+
+class RegistryClient {
+ public:
+  // All references outlive the client; the observer may be null.
+  RegistryClient(net::Loop& loop, Connectors& connectors, Authenticator& authenticator, const RegistryOptions& options,
+                 StepObserver* observer, http::ConnectionObserver* connections);
+  ~RegistryClient();
+  RegistryClient(const RegistryClient&) = delete;
+  RegistryClient& operator=(const RegistryClient&) = delete;
+
+  // GET /v2/ (end-1). The body's start is kept for is-this-a-registry questions.
+  net::Task<Result<std::string>> ping();
+
+  // --- uploads (end-4a to end-6, end-11, end-13, end-14)
+  net::Task<Result<Upload>> start_upload(std::string_view repository);
+  // The whole content in the closing PUT.
+  net::Task<Result<void>> put_blob(Upload& upload, const http::RequestBody& content, const Digest& digest,
+                                   BlobRole role);
+  // The whole content in one PATCH without Content-Range, with its length or (no length) chunked.
+  net::Task<Result<void>> stream_blob(Upload& upload, const http::RequestBody& content, BlobRole role);
+  // Chunks of `chunk_size` or the registry's minimum, with Content-Range; resumes from what the registry has.
+  net::Task<Result<void>> send_chunks(Upload& upload, const http::RequestBody& content, std::uint64_t chunk_size,
+                                      BlobRole role);
+  // The closing PUT without content.
+  net::Task<Result<void>> finish_upload(Upload& upload, const Digest& digest, BlobRole role);
+  // One POST with the content; falls back to a PUT on 202.
+  net::Task<Result<void>> post_blob(std::string_view repository, const http::RequestBody& content,
+                                    const Digest& digest, BlobRole role);
+  net::Task<Result<std::uint64_t>> upload_status(Upload& upload);
+  net::Task<Result<void>> cancel_upload(Upload& upload);
+  // `from` empty: anonymous.
+  net::Task<Result<Mounted>> mount(std::string_view repository, const Digest& digest, std::string_view from);
+
+  // --- manifests (end-3, end-7). `reference` is a tag or a digest.
+  net::Task<Result<void>> put_manifest(std::string_view repository, std::string_view reference,
+                                       std::string_view media_type, std::string_view body);
+  net::Task<Result<ManifestAnswer>> head_manifest(std::string_view repository, std::string_view reference);
+  net::Task<Result<ManifestAnswer>> get_manifest(std::string_view repository, std::string_view reference);
+
+  // --- blobs (end-2). `size`: what the descriptor says; checked, as is the digest, unless verification is off.
+  net::Task<Result<void>> head_blob(std::string_view repository, const Digest& digest, BlobRole role);
+  net::Task<Result<void>> get_blob(std::string_view repository, const Digest& digest,
+                                   std::optional<std::uint64_t> size, BlobRole role);
+  net::Task<Result<std::string>> get_blob_text(std::string_view repository, const Digest& digest, BlobRole role);
+
+  // --- lists (end-8, end-12, catalog). `next` of a page leads to the following one.
+  net::Task<Result<Page>> catalog(std::uint64_t page_size = 0);
+  net::Task<Result<Page>> tags(std::string_view repository, std::uint64_t page_size = 0);
+  net::Task<Result<Page>> next_page(const http::Url& next, Step step);
+
+  // --- deletes (end-9, end-10). A refusal (400, 405) or an absence (404) is told by the status, and is no error.
+  net::Task<Result<int>> delete_manifest(std::string_view repository, const Digest& digest);
+  net::Task<Result<int>> delete_tag(std::string_view repository, std::string_view tag);
+  net::Task<Result<int>> delete_blob(std::string_view repository, const Digest& digest);
+
+  // Of the last step that failed: what explains it.
+  const Detail& detail() const;
+  // Status of the last answer; 0 where there was none.
+  int last_status() const;
+  // When the last answer's last byte came.
+  Instant last_byte() const;
+  // "nginx/1.22", and Docker-Distribution-Api-Version, of the last answer that had them.
+  const std::string& server() const;
+  net::Loop& loop();
+  // Opens the connection to the registry ahead of the first request.
+  net::Task<Result<void>> connect();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll::oci
