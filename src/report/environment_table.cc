@@ -1,0 +1,167 @@
+#include "report/environment_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "base/units.h"
+#include "report/markdown.h"
+#include "report/plain.h"
+
+namespace plimsoll::report {
+namespace {
+
+using stats::Environment;
+using stats::Record;
+
+std::vector<const Environment*> machines(const Record& record) {
+  std::vector<const Environment*> out = {&record.environment};
+  for (const Environment& machine : record.machines) out.push_back(&machine);
+  return out;
+}
+
+std::string machine_name(const Environment& machine) {
+  const std::string role = machine.role.empty() ? "machine" : machine.role;
+  return machine.host.empty() ? role : fmt::format("{} ({})", role, machine.host);
+}
+
+std::string positive(double value, std::string_view unit) {
+  return value > 0 ? fmt::format("{:.6g}{}", value, unit) : "";
+}
+
+std::string interfaces(const Environment& machine) {
+  std::vector<std::string> parts;
+  for (const stats::Interface& card : machine.network) {
+    std::vector<std::string> words = {card.name};
+    for (const std::string& word : {card.vendor_model, card.speed, join(card.addresses, " ")}) {
+      if (!word.empty()) words.push_back(word);
+    }
+    parts.push_back(join(words, ", "));
+  }
+  return join(parts, "; ");
+}
+
+std::string disks(const Environment& machine) {
+  std::vector<std::string> parts;
+  for (const stats::Disk& disk : machine.disks) {
+    std::vector<std::string> words = {disk.name};
+    for (const std::string& word : {disk.vendor_model, disk.kind}) {
+      if (!word.empty()) words.push_back(word);
+    }
+    if (disk.bytes > 0) words.push_back(human_size(static_cast<double>(disk.bytes)));
+    parts.push_back(join(words, ", "));
+  }
+  return join(parts, "; ");
+}
+
+std::string limits(const Environment& machine) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : machine.limits) parts.push_back(name + " " + value);
+  return join(parts, "; ");
+}
+
+struct Property {
+  const char* label;
+  std::function<std::string(const Environment&)> value;
+};
+
+std::vector<Property> properties() {
+  return {{"vendor, model", [](const auto& m) { return m.vendor_model; }},
+          {"operating system", [](const auto& m) { return m.operating_system; }},
+          {"kernel", [](const auto& m) { return m.kernel; }},
+          {"architecture", [](const auto& m) { return m.architecture; }},
+          {"CPU", [](const auto& m) { return m.cpu; }},
+          {"processors", [](const auto& m) { return positive(m.processors, ""); }},
+          {"cores", [](const auto& m) { return positive(m.cores, ""); }},
+          {"frequency", [](const auto& m) { return positive(m.frequency_mhz, " MHz"); }},
+          {"governor", [](const auto& m) { return m.governor; }},
+          {"memory",
+           [](const auto& m) {
+             return m.memory_bytes > 0 ? binary_size(static_cast<double>(m.memory_bytes)) : "";
+           }},
+          {"network", interfaces},
+          {"storage", disks},
+          {"limits", limits},
+          {"congestion control", [](const auto& m) { return m.congestion_control; }},
+          {"input and output", [](const auto& m) { return m.io; }}};
+}
+
+EnvironmentTable table(const Record& record) {
+  EnvironmentTable out;
+  out.machines.emplace_back("");
+  for (const Environment* machine : machines(record)) out.machines.push_back(machine_name(*machine));
+  return out;
+}
+
+void add_row(EnvironmentTable& out, std::vector<std::string> row) {
+  const bool filled =
+      std::any_of(row.begin() + 1, row.end(), [](const std::string& cell) { return !cell.empty(); });
+  if (filled) out.rows.push_back(std::move(row));
+}
+
+std::string as_markdown(const EnvironmentTable& table) {
+  if (table.rows.empty()) return "";
+  std::vector<std::string> header;
+  for (const std::string& name : table.machines) header.push_back(markdown_text(name));
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : row) cells.push_back(markdown_text(cell));
+    rows.push_back(std::move(cells));
+  }
+  return markdown_table(header, rows, header.size()) + "\n";
+}
+
+std::string targets_markdown(const Record& record) {
+  std::vector<std::vector<std::string>> rows;
+  for (const stats::Target& target : record.targets) {
+    std::vector<std::string> addresses;
+    for (const stats::Address& address : target.addresses) {
+      const std::string use =
+          address.problem.empty() ? fmt::format("{} connections", address.connections) : address.problem;
+      addresses.push_back(fmt::format("{} ({})", address.address, use));
+    }
+    rows.push_back({markdown_text(target.name), markdown_text(target.url),
+                    markdown_text(join(addresses, ", ")), markdown_text(target.protocol),
+                    markdown_text(target.tls), markdown_text(target.server)});
+  }
+  if (rows.empty()) return "";
+  return markdown_table({"Target", "URL", "Addresses", "Protocol", "TLS", "Server"}, rows, 6);
+}
+
+}  // namespace
+
+EnvironmentTable hardware(const Record& record) {
+  EnvironmentTable out = table(record);
+  for (const Property& property : properties()) {
+    std::vector<std::string> row = {property.label};
+    for (const Environment* machine : machines(record)) row.push_back(property.value(*machine));
+    add_row(out, std::move(row));
+  }
+  return out;
+}
+
+EnvironmentTable versions(const Record& record) {
+  EnvironmentTable out = table(record);
+  std::set<std::string> names;
+  for (const Environment* machine : machines(record)) {
+    for (const auto& [name, version] : machine->versions) names.insert(name);
+  }
+  for (const std::string& name : names) {
+    std::vector<std::string> row = {name};
+    for (const Environment* machine : machines(record)) {
+      const auto found = machine->versions.find(name);
+      row.push_back(found == machine->versions.end() ? "" : found->second);
+    }
+    add_row(out, std::move(row));
+  }
+  return out;
+}
+
+std::string environment_markdown(const Record& record) {
+  return as_markdown(hardware(record)) + as_markdown(versions(record)) + targets_markdown(record);
+}
+
+}  // namespace plimsoll::report
