@@ -27,20 +27,20 @@ struct LatencySummary {
   double stddev = 0;
   double max = 0;
   double p50 = 0;
-  double p66 = 0;   // ab's and zb's tables want these two; they are in the record as all others are
+  double p66 = 0;  // ab's and zb's tables want these two; they are in the record as all others are
   double p75 = 0;
   double p80 = 0;
   double p90 = 0;
   double p95 = 0;
   double p98 = 0;
   double p99 = 0;
-  double p999 = 0;   // "p99.9"
-  double p9999 = 0;  // "p99.99"
+  double p999 = 0;                       // "p99.9"
+  double p9999 = 0;                      // "p99.99"
   std::vector<std::string> unsupported;  // percentiles for which n * (1 - p) < 1: "p99", ...
 };
 
 struct Bytes {
-  std::uint64_t sent = 0;           // on the wire, heads included, before TLS
+  std::uint64_t sent = 0;  // on the wire, heads included, before TLS
   std::uint64_t received = 0;
   std::uint64_t body_sent = 0;
   std::uint64_t body_received = 0;
@@ -105,12 +105,12 @@ struct SeriesPoint {
 
 // What tells whether the figures can be trusted; a reporter shows those that fail next to the figures.
 struct Checks {
-  double client_cpu = 0;            // share of one core that each engine thread used, the highest of them
-  bool client_bound = false;        // the generator, not the server, was the limit
-  double run_delay_share = 0;       // share of the measure phase in which a runnable engine thread had no core
-  double littles_law_error = 0;     // |N - X*R| / N
-  double concurrency_reached = 0;   // mean number of operations in progress
-  double schedule_lag_p50_s = 0;    // open loop only: due time to actual start of what could start
+  double client_cpu = 0;           // share of one core that each engine thread used, the highest of them
+  bool client_bound = false;       // the generator, not the server, was the limit
+  double run_delay_share = 0;      // share of the measure phase in which a runnable engine thread had no core
+  double littles_law_error = 0;    // |N - X*R| / N
+  double concurrency_reached = 0;  // mean number of operations in progress
+  double schedule_lag_p50_s = 0;   // open loop only: due time to actual start of what could start
   double schedule_lag_p99_s = 0;
   double schedule_lag_p999_s = 0;
   std::vector<std::string> failed;  // one sentence each, ready for a person
@@ -126,9 +126,9 @@ struct OpenLoop {
 };
 
 struct TestRecord {
-  std::string name;     // "Push Monolith 1MB"
-  std::string target;   // name of the target in Record::targets
-  std::string action;   // "push", "pull", "catalog", "mixed", "sync", "http"
+  std::string name;    // "Push Monolith 1MB"
+  std::string target;  // name of the target in Record::targets
+  std::string action;  // "push", "pull", "catalog", "mixed", "sync", "http"
   int concurrency = 0;
   int repeat = 0;
   std::string samples_file;  // campaigns: the raw CSV beside the record; empty otherwise
@@ -137,11 +137,11 @@ struct TestRecord {
   Operations operations;
   double rate_per_s = 0;  // completed operations over the measure phase
   Bytes bytes;
-  LatencySummary latency_s;         // of good operations, from the due time
-  LatencySummary service_s;         // of good operations, from the actual send
+  LatencySummary latency_s;  // of good operations, from the due time
+  LatencySummary service_s;  // of good operations, from the actual send
   LatencySummary failed_latency_s;
   LatencySummary aborted_age_s;
-  std::map<int, std::uint64_t> statuses;        // operations by their last status
+  std::map<int, std::uint64_t> statuses;  // operations by their last status
   std::vector<ErrorCount> errors;
   std::vector<ErrorCount> notes;
   std::vector<StepRecord> steps;
@@ -213,7 +213,7 @@ struct Environment {
   std::uint64_t memory_bytes = 0;
   std::vector<Interface> network;
   std::vector<Disk> disks;
-  std::map<std::string, std::string> limits;    // "descriptors", "ports", "memory"
+  std::map<std::string, std::string> limits;  // "descriptors", "ports", "memory"
   std::string congestion_control;
   std::string io;                               // "epoll" or "uring": the back end in use
   std::map<std::string, std::string> versions;  // "openssl", "liburing", ...
@@ -238,7 +238,7 @@ struct Capability {
   std::string id;
   std::string supported;  // "yes", "no", "partly", "unknown"
   std::string evidence;
-  std::string spec;       // the section that speaks of it
+  std::string spec;  // the section that speaks of it
 };
 
 // One run.
@@ -247,7 +247,7 @@ struct Record {
   std::string tool_version;
   std::string command;  // secrets masked
   std::uint64_t seed = 0;
-  std::string started;  // RFC 3339, UTC
+  std::string started;               // RFC 3339, UTC
   std::vector<std::string> skipped;  // names of tests that the selection left out (zb prints them)
   std::string working_dir;
   std::string upstream_url;
