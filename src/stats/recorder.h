@@ -102,6 +102,9 @@ class Recorder {
   // Open loop: from due time to actual start, of an operation that could start (a connection was free).
   void schedule_lag(Nanos lag) { lag_.record(lag); }
 
+  // A time of a part that belongs to no operation (a warm pull after the measure phase).
+  void part(PartId id, Nanos latency) { parts_[static_cast<std::size_t>(id)].latency.record(latency); }
+
   // Adds another thread's recorder of the same test. Steps, parts and mix are matched by name.
   void merge(const Recorder& other);
 
