@@ -38,7 +38,7 @@ class Backend {
   virtual void wait(Loop& loop, Instant until) = 0;
 };
 
-std::unique_ptr<Backend> make_epoll_backend();
+Checked<std::unique_ptr<Backend>> make_epoll_backend();
 // A refusal where the system has no io_uring or forbids it. To be called in the thread that uses it.
 Checked<std::unique_ptr<Backend>> make_uring_backend();
 

@@ -16,8 +16,8 @@ namespace plimsoll::net {
 namespace {
 
 bool set_congestion(int fd, const std::string& algorithm) {
-  return algorithm.empty() ||
-         setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm.data(), static_cast<socklen_t>(algorithm.size())) == 0;
+  return algorithm.empty() || setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm.data(),
+                                         static_cast<socklen_t>(algorithm.size())) == 0;
 }
 
 int bind_source(int fd, const Address& source) {
@@ -65,7 +65,8 @@ Task<Result<std::unique_ptr<Stream>>> connect(Loop& loop, Address to, const Conn
 
 Checked<Listener> Listener::open(const Address& address, const ListenOptions& options) {
   const int fd = socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Refusal{fmt::format("cannot listen on {}: {}", address.to_string(), std::strerror(errno))};
+  if (fd < 0)
+    return Refusal{fmt::format("cannot listen on {}: {}", address.to_string(), std::strerror(errno))};
   Listener listener(fd, address);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -94,39 +95,74 @@ Listener::~Listener() {
 class Listener::Acceptable final : public ReadyWatch {
  public:
   Acceptable(Loop& loop, Listener& listener) : loop_(loop), listener_(listener) {}
+  Acceptable(const Acceptable&) = delete;
+  Acceptable& operator=(const Acceptable&) = delete;
+  ~Acceptable() override { stop_watching(); }
+
   bool await_ready() const noexcept { return listener_.stopped_; }
   void await_suspend(std::coroutine_handle<> handle) {
     listener_.waiting_ = handle;
+    watching_ = true;
     loop_.backend().watch(listener_.fd_, *this);
   }
-  void await_resume() { loop_.backend().unwatch(listener_.fd_, *this); }
-  void ready() override { std::exchange(listener_.waiting_, nullptr).resume(); }
+  void await_resume() { stop_watching(); }
+  void ready() override {
+    if (listener_.waiting_) std::exchange(listener_.waiting_, nullptr).resume();
+  }
 
  private:
+  void stop_watching() {
+    if (!std::exchange(watching_, false)) return;
+    listener_.waiting_ = nullptr;
+    loop_.backend().unwatch(listener_.fd_, *this);
+  }
+
   Loop& loop_;
   Listener& listener_;
+  bool watching_ = false;
 };
+
+namespace {
+
+// The connection died while it waited to be accepted, or its network did (accept(2), "Error handling").
+bool concerns_one_connection(int error) {
+  switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPERM:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EOPNOTSUPP:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENONET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ETIMEDOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+}  // namespace
 
 Task<Result<std::unique_ptr<Stream>>> Listener::accept(Loop& loop) {
   for (;;) {
     if (stopped_) co_return Error{ErrorKind::cancelled, 0, ""};
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) co_return loop.backend().adopt(loop, fd, false);
-    switch (errno) {
-      case EAGAIN:
-        co_await Acceptable(loop, *this);
-        break;
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM: {
-        const Error error = socket_error(errno);
-        co_await loop.sleep_for(std::chrono::milliseconds(50));
-        co_return error;
-      }
-      default:
-        // The connection died while it waited to be accepted (accept(2), "Error handling").
-        break;
+    if (errno == EAGAIN) {
+      co_await Acceptable(loop, *this);
+    } else if (!concerns_one_connection(errno)) {
+      const Error error =
+          is_shortage(errno) ? Error{ErrorKind::out_of_descriptors, errno, ""} : socket_error(errno);
+      co_await loop.sleep_for(std::chrono::milliseconds(50));
+      co_return error;
     }
   }
 }

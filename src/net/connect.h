@@ -14,8 +14,8 @@
 namespace plimsoll::net {
 
 struct ConnectOptions {
-  std::optional<Address> source;      // bound with IP_BIND_ADDRESS_NO_PORT, so that ports are per destination
-  std::string congestion;             // TCP_CONGESTION; empty: the system's
+  std::optional<Address> source;  // bound with IP_BIND_ADDRESS_NO_PORT, so that ports are per destination
+  std::string congestion;         // TCP_CONGESTION; empty: the system's
 };
 
 // A plain connection to one address. Errors: connect_refused, connect_timeout, out_of_ports, out_of_descriptors.
@@ -41,7 +41,8 @@ class Listener {
   const Address& address() const { return address_; }
   int descriptor() const { return fd_; }
 
-  // The next connection, on this loop. Errors: out_of_descriptors (after a short pause), cancelled after stop().
+  // The next connection, on this loop. One acceptor at a time. Errors: out_of_descriptors (after a short pause),
+  // cancelled after stop().
   Task<Result<std::unique_ptr<Stream>>> accept(Loop& loop);
   // Ends accept() in this loop's thread, now and later.
   void stop();

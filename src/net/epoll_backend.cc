@@ -3,6 +3,7 @@
 // A receive that fills less than its buffer has drained the socket (epoll(7)), so no second call is made to see
 // EAGAIN; the next edge says when to go on. An edge that carries a hang-up keeps the socket readable, since its
 // end is seen only by receiving.
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +36,8 @@ class EpollSocket final : public Socket {
                      Result<void>& out) override;
   bool try_establish(Result<void>& out) override;
   bool try_receive_into(char* buffer, std::size_t size, Result<std::size_t>& out) override;
+  // No system call where no event has said that anything came.
+  bool has_news() override { return readable_ && Socket::has_news(); }
 
   void on_events(std::uint32_t events);
 
@@ -42,7 +46,7 @@ class EpollSocket final : public Socket {
   bool receive_some(char* buffer, std::size_t size, int flags, Result<std::size_t>& out);
 
   EpollBackend& backend_;
-  std::uint32_t slot_;
+  std::uint32_t slot_ = 0;
   bool readable_ = false;
   bool hung_up_ = false;
   bool writable_;
@@ -51,7 +55,7 @@ class EpollSocket final : public Socket {
 
 class EpollBackend final : public Backend {
  public:
-  EpollBackend() : fd_(epoll_create1(EPOLL_CLOEXEC)) {}
+  explicit EpollBackend(int fd) : fd_(fd) {}
   EpollBackend(const EpollBackend&) = delete;
   EpollBackend& operator=(const EpollBackend&) = delete;
   ~EpollBackend() override { close(fd_); }
@@ -94,13 +98,14 @@ class EpollBackend final : public Backend {
     for (int i = 0; i < count; ++i) dispatch(events[static_cast<std::size_t>(i)]);
   }
 
-  std::uint32_t add(EpollSocket& socket, std::uint32_t interest) {
+  // The slot; errno stays in `error` where the system takes no more descriptors.
+  std::uint32_t add(EpollSocket& socket, std::uint32_t interest, int& error) {
     const std::uint32_t slot = take_slot();
     slots_[slot].socket = &socket;
     epoll_event event{};
     event.events = interest;
     event.data.u64 = key(slot);
-    epoll_ctl(fd_, EPOLL_CTL_ADD, socket.descriptor(), &event);
+    if (epoll_ctl(fd_, EPOLL_CTL_ADD, socket.descriptor(), &event) != 0) error = errno;
     return slot;
   }
 
@@ -156,13 +161,15 @@ class EpollBackend final : public Backend {
 };
 
 EpollSocket::EpollSocket(Loop& loop, EpollBackend& backend, int fd, bool connecting)
-    : Socket(loop, fd),
-      backend_(backend),
-      slot_(backend.add(*this, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)),
-      writable_(!connecting),
-      is_tcp_(peer().family() != AF_UNIX) {}
+    : Socket(loop, fd), backend_(backend), writable_(!connecting), is_tcp_(peer().family() != AF_UNIX) {
+  int error = 0;
+  slot_ = backend_.add(*this, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, error);
+  if (error != 0) abort({ErrorKind::out_of_descriptors, error, "epoll takes no more descriptors"});
+}
 
-EpollSocket::~EpollSocket() { backend_.remove(slot_); }
+EpollSocket::~EpollSocket() {
+  backend_.remove(slot_);
+}
 
 void EpollSocket::on_events(std::uint32_t events) {
   if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) readable_ = true;
@@ -178,7 +185,7 @@ bool EpollSocket::receive_some(char* buffer, std::size_t size, int flags, Result
     return false;
   }
   if (moved.error != 0) {
-    out = socket_error(moved.error);
+    out = stream_error(moved.error);
     return true;
   }
   if (moved.bytes < size && !hung_up_) readable_ = false;
@@ -201,9 +208,9 @@ bool EpollSocket::try_discard(std::uint64_t limit, Result<std::uint64_t>& out) {
   // With MSG_TRUNC the kernel drops a TCP stream's bytes instead of copying them (tcp(7)); it then takes any size.
   constexpr std::uint64_t kPiece = 16 << 20;
   Result<std::size_t> got;
-  const bool done = is_tcp_
-                        ? receive_some(nullptr, static_cast<std::size_t>(std::min(limit, kPiece)), MSG_TRUNC, got)
-                        : receive_some(loop().scratch(), std::min<std::size_t>(limit, Loop::kScratch), 0, got);
+  const bool done =
+      is_tcp_ ? receive_some(nullptr, static_cast<std::size_t>(std::min(limit, kPiece)), MSG_TRUNC, got)
+              : receive_some(loop().scratch(), std::min<std::size_t>(limit, Loop::kScratch), 0, got);
   if (!done) return false;
   if (got) {
     out = *got;
@@ -217,7 +224,8 @@ bool EpollSocket::try_receive_into(char* buffer, std::size_t size, Result<std::s
   return receive_some(buffer, size, 0, out);
 }
 
-bool EpollSocket::try_send(std::string_view& first, std::string_view& second, bool& moved, Result<void>& out) {
+bool EpollSocket::try_send(std::string_view& first, std::string_view& second, bool& moved,
+                           Result<void>& out) {
   while (!first.empty() || !second.empty()) {
     if (!writable_) return false;
     const Moved sent = send_now(first, second);
@@ -226,7 +234,7 @@ bool EpollSocket::try_send(std::string_view& first, std::string_view& second, bo
       return false;
     }
     if (sent.error != 0) {
-      out = socket_error(sent.error);
+      out = stream_error(sent.error);
       return true;
     }
     moved = true;
@@ -247,7 +255,7 @@ bool EpollSocket::try_send_file(int file, std::uint64_t& offset, std::uint64_t& 
       return false;
     }
     if (sent.error != 0) {
-      out = socket_error(sent.error);
+      out = stream_error(sent.error);
       return true;
     }
     moved = true;
@@ -268,6 +276,10 @@ bool EpollSocket::try_establish(Result<void>& out) {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_epoll_backend() { return std::make_unique<EpollBackend>(); }
+Checked<std::unique_ptr<Backend>> make_epoll_backend() {
+  const int fd = epoll_create1(EPOLL_CLOEXEC);
+  if (fd < 0) return Refusal{fmt::format("cannot make an epoll descriptor: {}", std::strerror(errno))};
+  return std::make_unique<EpollBackend>(fd);
+}
 
 }  // namespace plimsoll::net

@@ -81,8 +81,14 @@ FramePool& pool() {
 
 }  // namespace
 
-void* allocate_frame(std::size_t bytes) { return pool().allocate(bytes); }
-void release_frame(void* frame, std::size_t bytes) noexcept { pool().release(frame, bytes); }
-std::size_t live_frames() { return pool().live(); }
+void* allocate_frame(std::size_t bytes) {
+  return pool().allocate(bytes);
+}
+void release_frame(void* frame, std::size_t bytes) noexcept {
+  pool().release(frame, bytes);
+}
+std::size_t live_frames() {
+  return pool().live();
+}
 
 }  // namespace plimsoll::net

@@ -1,17 +1,21 @@
 #include "net/loop.h"
 
+#include <fmt/format.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <utility>
 
 namespace plimsoll::net {
 
 class Loop::WakeUp final : public ReadyWatch {
  public:
-  explicit WakeUp(Loop& loop) : loop_(loop), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    loop_.backend().watch(fd_, *this);
-  }
+  WakeUp(Loop& loop, int fd) : loop_(loop), fd_(fd) { loop_.backend().watch(fd_, *this); }
   WakeUp(const WakeUp&) = delete;
   WakeUp& operator=(const WakeUp&) = delete;
   ~WakeUp() override {
@@ -48,24 +52,28 @@ std::string_view name(IoKind kind) {
 }
 
 Checked<std::unique_ptr<Loop>> Loop::create(IoKind kind) {
-  if (kind != IoKind::epoll) {
-    auto uring = make_uring_backend();
-    if (uring) return std::unique_ptr<Loop>(new Loop(std::move(*uring)));
-    if (kind == IoKind::uring) return Refusal{uring.error()};
-  }
-  return std::unique_ptr<Loop>(new Loop(make_epoll_backend()));
+  auto backend = kind == IoKind::epoll ? make_epoll_backend() : make_uring_backend();
+  if (!backend && kind == IoKind::automatic) backend = make_epoll_backend();
+  if (!backend) return Refusal{backend.error()};
+  const int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wake_fd < 0) return Refusal{fmt::format("cannot make an event loop: {}", std::strerror(errno))};
+  // Sleeps and timeouts of this thread end when they are due, not up to 50 us later (prctl(2)).
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  return std::unique_ptr<Loop>(new Loop(std::move(*backend), wake_fd));
 }
 
-Loop::Loop(std::unique_ptr<Backend> backend)
+Loop::Loop(std::unique_ptr<Backend> backend, int wake_fd)
     : backend_(std::move(backend)),
       now_(plimsoll::now()),
       timers_(now_),
       scratch_(std::make_unique_for_overwrite<char[]>(kScratch)),
-      wake_up_(std::make_unique<WakeUp>(*this)) {}
+      wake_up_(std::make_unique<WakeUp>(*this, wake_fd)) {}
 
 Loop::~Loop() = default;
 
-void Loop::wake_up() { wake_up_->send(); }
+void Loop::wake_up() {
+  wake_up_->send();
+}
 
 namespace {
 
@@ -94,7 +102,7 @@ void Loop::run(Task<void> main) {
     const bool more = run_ready();
     if (done) break;
     Instant until = more ? now_ : timers_.next_wake();
-    if (!sleepers_.empty()) until = std::min(until, sleepers_.top().due);
+    if (!sleepers_.empty()) until = std::min(until, sleepers_.front().due);
     backend_->wait(*this, until);
     timers_.advance(now_);
     wake_sleepers();
@@ -103,17 +111,41 @@ void Loop::run(Task<void> main) {
 
 bool Loop::run_ready() {
   running_.swap(ready_);
-  for (const auto handle : running_) handle.resume();
+  // By index: a coroutine that is destroyed meanwhile takes itself out.
+  for (std::size_t i = 0; i < running_.size(); ++i) {  // NOLINT(modernize-loop-convert)
+    if (running_[i] != nullptr) std::exchange(running_[i]->handle_, nullptr).resume();
+  }
   running_.clear();
   return !ready_.empty();
 }
 
+void Loop::forget_yield(const Yield& yield) {
+  for (auto* list : {&ready_, &running_}) std::ranges::replace(*list, &yield, nullptr);
+}
+
+void Loop::add_sleeper(Sleeper& sleeper) {
+  sleepers_.push_back({sleeper.due_, sleep_sequence_++, &sleeper});
+  std::ranges::push_heap(sleepers_, std::greater<>());
+}
+
+void Loop::forget_sleeper(const Sleeper& sleeper) {
+  const auto at = std::ranges::find(sleepers_, &sleeper, &Sleep::sleeper);
+  if (at != sleepers_.end()) at->sleeper = nullptr;
+}
+
 void Loop::wake_sleepers() {
-  while (!sleepers_.empty() && sleepers_.top().due <= now_) {
-    const auto handle = sleepers_.top().handle;
-    sleepers_.pop();
-    handle.resume();
+  const std::uint64_t end = sleep_sequence_;  // those who fall asleep meanwhile are for the next turn
+  while (!sleepers_.empty() && sleepers_.front().due <= now_ && sleepers_.front().sequence < end) {
+    Sleeper* sleeper = sleepers_.front().sleeper;
+    std::ranges::pop_heap(sleepers_, std::greater<>());
+    sleepers_.pop_back();
+    if (sleeper != nullptr) std::exchange(sleeper->handle_, nullptr).resume();
   }
+}
+
+char* Loop::plaintext() {
+  if (!plaintext_) plaintext_ = std::make_unique_for_overwrite<char[]>(kScratch);
+  return plaintext_.get();
 }
 
 void Loop::enlist(Stream& stream) {
@@ -131,6 +163,10 @@ void Loop::abort_streams(const Error& error) {
   for (Stream* stream : streams_) stream->abort(error);
 }
 
+Readable::~Readable() {
+  if (handle_) loop_.backend().unwatch(fd_, *this);
+}
+
 void Readable::await_suspend(std::coroutine_handle<> handle) {
   handle_ = handle;
   loop_.backend().watch(fd_, *this);
@@ -138,7 +174,7 @@ void Readable::await_suspend(std::coroutine_handle<> handle) {
 
 void Readable::ready() {
   loop_.backend().unwatch(fd_, *this);
-  handle_.resume();
+  std::exchange(handle_, nullptr).resume();
 }
 
 }  // namespace plimsoll::net

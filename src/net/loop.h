@@ -8,7 +8,6 @@
 #include <coroutine>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,29 +39,13 @@ class Loop {
   Backend& backend() { return *backend_; }
   IoKind io() const { return backend_->kind(); }
 
-  // Sleeps with the precision of the kernel's clock (the timer wheel's is 4 ms).
-  auto sleep_until(Instant due) {
-    struct Sleeper {
-      Loop& loop;
-      Instant due;
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> handle) { loop.sleepers_.push({due, loop.sleep_sequence_++, handle}); }
-      void await_resume() const noexcept {}
-    };
-    return Sleeper{*this, due};
-  }
+  // Sleeps with the precision of the kernel's clock (the timer wheel's is 4 ms). A due time in the past lets the
+  // network have its turn first, so that a backlog of due times starves nobody.
+  auto sleep_until(Instant due) { return Sleeper(*this, due); }
   auto sleep_for(Nanos duration) { return sleep_until(plimsoll::now() + duration); }
 
   // Resumes the coroutine in a later step of this turn: lets others run, and cuts recursion.
-  auto yield() {
-    struct Yield {
-      Loop& loop;
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> handle) { loop.ready_.push_back(handle); }
-      void await_resume() const noexcept {}
-    };
-    return Yield{*this};
-  }
+  auto yield() { return Yield(*this); }
 
   // Makes the loop turn once and call `on_wake`; the only thing that other threads and signal handlers may do.
   void wake_up();
@@ -70,6 +53,8 @@ class Loop {
 
   // A buffer that all receives of this loop share (256 KiB): contents are gone at the next receive of any stream.
   char* scratch() { return scratch_.get(); }
+  // Another of that size, for what TLS decrypts from there. Made at its first use.
+  char* plaintext();
   static constexpr std::size_t kScratch = 256 * 1024;
 
   // Every open stream of this loop, so that a run can end them all.
@@ -78,14 +63,61 @@ class Loop {
   void abort_streams(const Error& error);
 
  private:
-  explicit Loop(std::unique_ptr<Backend> backend);
+  Loop(std::unique_ptr<Backend> backend, int wake_fd);
   bool run_ready();
   void wake_sleepers();
 
+  // Both awaiters forget their place when their coroutine is destroyed while it waits.
+  class Sleeper {
+   public:
+    Sleeper(Loop& loop, Instant due) : loop_(loop), due_(due) {}
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+    ~Sleeper() {
+      if (handle_) loop_.forget_sleeper(*this);
+    }
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      loop_.add_sleeper(*this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class Loop;
+    Loop& loop_;
+    Instant due_;
+    std::coroutine_handle<> handle_ = nullptr;
+  };
+  class Yield {
+   public:
+    explicit Yield(Loop& loop) : loop_(loop) {}
+    Yield(const Yield&) = delete;
+    Yield& operator=(const Yield&) = delete;
+    ~Yield() {
+      if (handle_) loop_.forget_yield(*this);
+    }
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      loop_.ready_.push_back(this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class Loop;
+    Loop& loop_;
+    std::coroutine_handle<> handle_ = nullptr;
+  };
+  void add_sleeper(Sleeper& sleeper);
+  void forget_sleeper(const Sleeper& sleeper);
+  void forget_yield(const Yield& yield);
+
+  // Earliest due first, then first come; a forgotten one is null.
   struct Sleep {
     Instant due;
     std::uint64_t sequence;
-    std::coroutine_handle<> handle;
+    Sleeper* sleeper;
     friend bool operator>(const Sleep& a, const Sleep& b) {
       return a.due != b.due ? a.due > b.due : a.sequence > b.sequence;
     }
@@ -95,12 +127,13 @@ class Loop {
   std::unique_ptr<Backend> backend_;
   Instant now_;
   TimerWheel timers_;
-  std::priority_queue<Sleep, std::vector<Sleep>, std::greater<>> sleepers_;
+  std::vector<Sleep> sleepers_;  // a heap by std::greater
   std::uint64_t sleep_sequence_ = 0;
-  std::vector<std::coroutine_handle<>> ready_;
-  std::vector<std::coroutine_handle<>> running_;
+  std::vector<Yield*> ready_;
+  std::vector<Yield*> running_;
   std::vector<Stream*> streams_;
   std::unique_ptr<char[]> scratch_;
+  std::unique_ptr<char[]> plaintext_;
   std::unique_ptr<WakeUp> wake_up_;
   std::function<void()> on_wake_;
 };
@@ -109,6 +142,9 @@ class Loop {
 class Readable final : public ReadyWatch {
  public:
   Readable(Loop& loop, int fd) : loop_(loop), fd_(fd) {}
+  Readable(const Readable&) = delete;
+  Readable& operator=(const Readable&) = delete;
+  ~Readable() override;
   bool await_ready() const noexcept { return false; }
   void await_suspend(std::coroutine_handle<> handle);
   void await_resume() const noexcept {}
@@ -117,7 +153,7 @@ class Readable final : public ReadyWatch {
  private:
   Loop& loop_;
   int fd_;
-  std::coroutine_handle<> handle_;
+  std::coroutine_handle<> handle_ = nullptr;
 };
 
 }  // namespace plimsoll::net

@@ -1,30 +1,54 @@
 #include "net/scope.h"
 
-#include <cstdlib>
+#include <exception>
+#include <utility>
 
 namespace plimsoll::net {
 
 // A coroutine that owns itself: it is destroyed when it ends, and tells its scope.
 struct TaskScope::Detached {
-  struct promise_type {
+  struct promise_type : Running {
+    promise_type(TaskScope& owner, Task<void>& /*task*/) : scope(owner) {
+      frame = std::coroutine_handle<promise_type>::from_promise(*this);
+      next = scope.first_;
+      if (next != nullptr) next->previous = this;
+      scope.first_ = this;
+    }
+    promise_type(const promise_type&) = delete;
+    promise_type& operator=(const promise_type&) = delete;
+    ~promise_type() {
+      (previous != nullptr ? previous->next : scope.first_) = next;
+      if (next != nullptr) next->previous = previous;
+    }
     static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
-    static void operator delete(void* frame, std::size_t bytes) noexcept { release_frame(frame, bytes); }
+    static void operator delete(void* memory, std::size_t bytes) noexcept { release_frame(memory, bytes); }
+
+    // What resumes the joiner runs after the frame is gone, so that the joiner may destroy the scope.
+    struct Final {
+      bool await_ready() noexcept { return false; }
+      void await_suspend(std::coroutine_handle<promise_type> done) noexcept {
+        TaskScope& owner = done.promise().scope;
+        done.destroy();
+        owner.finished();
+      }
+      void await_resume() noexcept {}
+    };
     Detached get_return_object() { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
+    Final final_suspend() noexcept { return {}; }
     void return_void() {}
     void unhandled_exception() noexcept { std::terminate(); }
+
+    TaskScope& scope;
   };
 };
 
 TaskScope::~TaskScope() {
-  // Tasks that are still running would refer to a scope that is gone.
-  if (running_ != 0) std::abort();
+  while (first_ != nullptr) first_->frame.destroy();
 }
 
 TaskScope::Detached TaskScope::start(Task<void> task) {
   co_await std::move(task);
-  finished();
 }
 
 void TaskScope::spawn(Task<void> task) {
@@ -38,9 +62,18 @@ void TaskScope::finished() {
 
 void Event::open() {
   open_ = true;
-  std::vector<std::coroutine_handle<>> waiters;
-  waiters.swap(waiters_);
-  for (const auto waiter : waiters) waiter.resume();
+  // Those that wait anew while these are resumed are for the next open(); those that are destroyed meanwhile
+  // unlink themselves.
+  Node woken;
+  if (waiters_.next != &waiters_) {
+    woken.link_before(waiters_);
+    waiters_.unlink();
+  }
+  while (woken.next != &woken) {
+    Node& node = *woken.next;
+    node.unlink();
+    node.waiter.resume();
+  }
 }
 
 }  // namespace plimsoll::net

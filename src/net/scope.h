@@ -5,15 +5,14 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "net/task.h"
 
 namespace plimsoll::net {
 
 // Runs tasks side by side and waits for all of them. A task that is spawned starts at once and runs to its first
-// wait. The scope must be joined before it is destroyed: what a spawned task refers to outlives the join.
+// wait. A scope is joined before it is destroyed; one that goes with the coroutine that holds it takes the tasks
+// that still run along, so what they refer to must have been declared before it.
 class TaskScope {
  public:
   TaskScope() = default;
@@ -27,43 +26,87 @@ class TaskScope {
   // Done when nothing is running. One joiner at a time.
   auto join() {
     struct Joiner {
-      TaskScope& scope;
+      explicit Joiner(TaskScope& joined) : scope(joined) {}
+      Joiner(const Joiner&) = delete;
+      Joiner& operator=(const Joiner&) = delete;
+      ~Joiner() {
+        if (waits) scope.joiner_ = nullptr;
+      }
       bool await_ready() const noexcept { return scope.running_ == 0; }
-      void await_suspend(std::coroutine_handle<> waiter) noexcept { scope.joiner_ = waiter; }
-      void await_resume() const noexcept {}
+      void await_suspend(std::coroutine_handle<> waiter) noexcept {
+        waits = true;
+        scope.joiner_ = waiter;
+      }
+      void await_resume() noexcept { waits = false; }
+
+      TaskScope& scope;
+      bool waits = false;
     };
-    return Joiner{*this};
+    return Joiner(*this);
   }
 
  private:
   struct Detached;
+  // The coroutine around a spawned task, in the list of those that run.
+  struct Running {
+    Running* previous = nullptr;
+    Running* next = nullptr;
+    std::coroutine_handle<> frame = nullptr;
+  };
   Detached start(Task<void> task);
   void finished();
 
   std::size_t running_ = 0;
+  Running* first_ = nullptr;
   std::coroutine_handle<> joiner_ = nullptr;
 };
 
 // Opens once or again; whoever waits while it is shut is resumed by open(), in order.
 class Event {
+  struct Node {
+    Node() = default;
+    Node(const Node&) = delete;
+    Node& operator=(const Node&) = delete;
+    ~Node() { unlink(); }
+    void unlink() {
+      previous->next = next;
+      next->previous = previous;
+      previous = next = this;
+    }
+    void link_before(Node& head) {
+      previous = head.previous;
+      next = &head;
+      previous->next = this;
+      head.previous = this;
+    }
+    Node* previous = this;
+    Node* next = this;
+    std::coroutine_handle<> waiter = nullptr;
+  };
+
  public:
   bool is_open() const { return open_; }
   void open();
   void shut() { open_ = false; }
 
   auto wait() {
-    struct Waiter {
-      Event& event;
+    struct Waiter : Node {
+      explicit Waiter(Event& awaited) : event(awaited) {}
       bool await_ready() const noexcept { return event.open_; }
-      void await_suspend(std::coroutine_handle<> waiter) { event.waiters_.push_back(waiter); }
+      void await_suspend(std::coroutine_handle<> handle) {
+        waiter = handle;
+        link_before(event.waiters_);
+      }
       void await_resume() const noexcept {}
+
+      Event& event;
     };
-    return Waiter{*this};
+    return Waiter(*this);
   }
 
  private:
   bool open_ = false;
-  std::vector<std::coroutine_handle<>> waiters_;
+  Node waiters_;
 };
 
 }  // namespace plimsoll::net

@@ -16,14 +16,18 @@
 
 namespace plimsoll::net {
 
-Socket::Socket(Loop& loop, int fd) : Stream(loop), fd_(fd) { loop.enlist(*this); }
+Socket::Socket(Loop& loop, int fd) : Stream(loop), fd_(fd) {
+  loop.enlist(*this);
+}
 
 Socket::~Socket() {
   loop().delist(*this);
   close(fd_);
 }
 
-void Socket::shutdown_send() { shutdown(fd_, SHUT_WR); }
+void Socket::shutdown_send() {
+  shutdown(fd_, SHUT_WR);
+}
 
 void Socket::reset_on_close() {
   const linger now_and_hard{.l_onoff = 1, .l_linger = 0};
@@ -84,6 +88,11 @@ Socket::Moved Socket::receive_now(char* buffer, std::size_t size, int flags) {
     if (errno == EAGAIN) return {.blocked = true};
     if (errno != EINTR) return {.error = errno};
   }
+}
+
+Error stream_error(int errno_value) {
+  if (errno_value == ETIMEDOUT) return {ErrorKind::reset, errno_value, ""};
+  return socket_error(errno_value);
 }
 
 void set_no_delay(int fd) {

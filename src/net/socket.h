@@ -30,6 +30,10 @@ class Socket : public Stream {
   int fd_;
 };
 
+// The error of an established connection, whose ETIMEDOUT (retransmissions or keep-alive probes that nobody
+// answered) is not one of connecting.
+Error stream_error(int errno_value);
+
 // Options that every connection of ours has: no delay. Accepts failure (Unix sockets).
 void set_no_delay(int fd);
 

@@ -1,6 +1,7 @@
 #include "net/stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "net/loop.h"
 
@@ -8,12 +9,18 @@ namespace plimsoll::net {
 
 Waiter::~Waiter() {
   // Destroyed while it waits: the coroutine was given up.
-  if (handle_ && slot_ == this) slot_ = nullptr;
+  if (waiting()) slot_ = nullptr;
+}
+
+void Waiter::orphan() {
+  disarm();
+  handle_ = nullptr;
 }
 
 void Waiter::suspend(std::coroutine_handle<> handle) {
   handle_ = handle;
   slot_ = this;
+  idle_from_progress_ = false;
   arm();
 }
 
@@ -33,7 +40,9 @@ void Waiter::wake() {
   std::exchange(handle_, nullptr).resume();
 }
 
-void Waiter::end_soon() { stream_.loop().timers().arm(*this, stream_.loop().now()); }
+void Waiter::end_soon() {
+  stream_.loop().timers().arm(*this, stream_.loop().now());
+}
 
 void Waiter::limit(const Patience& patience) {
   patience_ = patience;
@@ -50,6 +59,11 @@ void Waiter::expired() {
   }
   slot_ = nullptr;
   std::exchange(handle_, nullptr).resume();
+}
+
+Stream::~Stream() {
+  if (receiver_ != nullptr) receiver_->orphan();
+  if (sender_ != nullptr) sender_->orphan();
 }
 
 void Stream::abort(const Error& error) {

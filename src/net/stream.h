@@ -47,6 +47,8 @@ class Waiter : public Timer {
   void wake();
   // Ends the wait at the next tick, with the error that the stream was aborted with.
   void end_soon();
+  // The stream is gone: the coroutine is never resumed, only destroyed.
+  void orphan();
   // Replaces the limits of a wait that is under way; its idle time starts anew.
   void limit(const Patience& patience);
 
@@ -58,6 +60,7 @@ class Waiter : public Timer {
   void suspend(std::coroutine_handle<> handle);
   void progressed() { idle_from_progress_ = true; }
   Stream& stream() { return stream_; }
+  bool waiting() const { return handle_ != nullptr && slot_ == this; }
 
  private:
   void expired() override;
@@ -81,7 +84,7 @@ class Stream {
   explicit Stream(Loop& loop) : loop_(loop) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  virtual ~Stream() = default;
+  virtual ~Stream();
 
   class Receive;
   class Discard;
@@ -126,12 +129,16 @@ class Stream {
   virtual bool try_discard(std::uint64_t limit, Result<std::uint64_t>& out) = 0;
   // Sends from `first`, then `second`, and removes what has gone from their fronts; true when both are empty or on
   // failure, and sets `moved` when anything has gone.
-  virtual bool try_send(std::string_view& first, std::string_view& second, bool& moved, Result<void>& out) = 0;
+  virtual bool try_send(std::string_view& first, std::string_view& second, bool& moved,
+                        Result<void>& out) = 0;
   virtual bool try_send_file(int file, std::uint64_t& offset, std::uint64_t& length, bool& moved,
                              Result<void>& out) = 0;
   virtual bool try_establish(Result<void>& out) = 0;
-  // The next bytes into `buffer` (for TLS, which reads ciphertext into its own).
+  // The next bytes into a buffer of the caller's.
   virtual bool try_receive_into(char* buffer, std::size_t size, Result<std::size_t>& out) = 0;
+  // A sender that waits gives up: when this returns, nobody reads the bytes that it offered any more. What has
+  // gone of them is unknown, so nothing else can be sent.
+  virtual void give_up_send() {}
 
   // Called by a back end when the direction may go on. The stream may be destroyed by what that resumes.
   void wake_receiver();
@@ -192,13 +199,19 @@ class Stream::Send final : public Waiter {
  public:
   Send(Stream& stream, std::string_view first, std::string_view second, const Patience& patience)
       : Waiter(stream, stream.sender(), patience), first_(first), second_(second) {}
+  ~Send() override {
+    if (waiting()) stream().give_up_send();
+  }
   bool await_ready() { return attempt(); }
   void await_suspend(std::coroutine_handle<> handle) { suspend(handle); }
   Result<void> await_resume() { return result_; }
 
  private:
   bool attempt() override;
-  void fail(const Error& error) override { result_ = error; }
+  void fail(const Error& error) override {
+    stream().give_up_send();
+    result_ = error;
+  }
   std::string_view first_;
   std::string_view second_;
   Result<void> result_;
@@ -208,13 +221,19 @@ class Stream::SendFile final : public Waiter {
  public:
   SendFile(Stream& stream, int file, std::uint64_t offset, std::uint64_t length, const Patience& patience)
       : Waiter(stream, stream.sender(), patience), file_(file), offset_(offset), length_(length) {}
+  ~SendFile() override {
+    if (waiting()) stream().give_up_send();
+  }
   bool await_ready() { return attempt(); }
   void await_suspend(std::coroutine_handle<> handle) { suspend(handle); }
   Result<void> await_resume() { return result_; }
 
  private:
   bool attempt() override;
-  void fail(const Error& error) override { result_ = error; }
+  void fail(const Error& error) override {
+    stream().give_up_send();
+    result_ = error;
+  }
   int file_;
   std::uint64_t offset_;
   std::uint64_t length_;
@@ -234,14 +253,21 @@ class Stream::Writable final : public Waiter {
   Result<void> result_;
 };
 
-inline Stream::Receive Stream::receive(Patience patience) { return {*this, patience}; }
-inline Stream::Discard Stream::discard(std::uint64_t limit, Patience patience) { return {*this, limit, patience}; }
+inline Stream::Receive Stream::receive(Patience patience) {
+  return {*this, patience};
+}
+inline Stream::Discard Stream::discard(std::uint64_t limit, Patience patience) {
+  return {*this, limit, patience};
+}
 inline Stream::Send Stream::send(std::string_view first, std::string_view second, Patience patience) {
   return {*this, first, second, patience};
 }
-inline Stream::SendFile Stream::send_file(int file, std::uint64_t offset, std::uint64_t length, Patience patience) {
+inline Stream::SendFile Stream::send_file(int file, std::uint64_t offset, std::uint64_t length,
+                                          Patience patience) {
   return {*this, file, offset, length, patience};
 }
-inline Stream::Writable Stream::established(Patience patience) { return {*this, patience}; }
+inline Stream::Writable Stream::established(Patience patience) {
+  return {*this, patience};
+}
 
 }  // namespace plimsoll::net

@@ -21,6 +21,12 @@ void Timer::link_before(Timer& head) {
 
 TimerWheel::TimerWheel(Instant start) : current_(tick_of(start)) {}
 
+TimerWheel::~TimerWheel() {
+  for (Head& head : slots_) {
+    while (head.next_ != &head) head.next_->disarm();
+  }
+}
+
 void TimerWheel::arm(Timer& timer, Instant due) {
   timer.disarm();
   timer.due_ = due;

@@ -38,6 +38,10 @@ class Timer {
 class TimerWheel {
  public:
   explicit TimerWheel(Instant start);
+  TimerWheel(const TimerWheel&) = delete;
+  TimerWheel& operator=(const TimerWheel&) = delete;
+  // Timers that are still armed are disarmed.
+  ~TimerWheel();
 
   void arm(Timer& timer, Instant due);
   // Fires what is due at `now`, in order of ticks.
