@@ -1,47 +1,16 @@
 // The engine over real loopback sockets; every test runs on each back end that the system allows.
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <string>
 
-#include "net/connect.h"
-#include "net/loop.h"
-#include "net/scope.h"
+#include "net/engine_fixture.h"
 
 namespace plimsoll::net {
 namespace {
 
 using namespace std::chrono_literals;
 
-class Engine : public testing::TestWithParam<IoKind> {
- protected:
-  void SetUp() override {
-    auto loop = Loop::create(GetParam());
-    if (!loop) GTEST_SKIP() << loop.error().message;
-    loop_ = std::move(*loop);
-    ASSERT_EQ(loop_->io(), GetParam());
-  }
-  Loop& loop() { return *loop_; }
-  Listener listen() { return std::move(*Listener::open(*parse_listen("0"), {})); }
-
-  std::unique_ptr<Loop> loop_;
-};
-
-INSTANTIATE_TEST_SUITE_P(Backends, Engine, testing::Values(IoKind::epoll, IoKind::uring),
-                         [](const auto& info) { return std::string(name(info.param)); });
-
-constexpr Patience kPatience{.idle = 5s};
-
-Task<void> echo_once(Loop& loop, Listener& listener) {
-  auto stream = co_await listener.accept(loop);
-  if (!stream) co_return;
-  for (;;) {
-    const auto bytes = co_await (*stream)->receive(kPatience);
-    if (!bytes || bytes->empty()) co_return;
-    const std::string copy(*bytes);
-    if (!co_await (*stream)->send(copy, {}, kPatience)) co_return;
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Backends, Engine, kBackends, backend_name);
 
 TEST_P(Engine, EchoesAMessage) {
   auto listener = listen();
@@ -71,8 +40,7 @@ Task<void> send_all(Loop& loop, Listener& listener, const std::string& bytes) {
 }
 
 TEST_P(Engine, MovesMoreThanTheBuffersHold) {
-  std::string bytes(20 << 20, '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 2654435761U >> 24);
+  const std::string bytes = pattern(20 << 20);
   auto listener = listen();
   std::string got;
   loop().run([](Loop& on, Listener& at, const std::string& sent, std::string& into) -> Task<void> {

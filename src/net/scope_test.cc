@@ -1,15 +1,12 @@
 // Tasks, scopes and events, and what becomes of them when a coroutine is destroyed while it waits.
 #include "net/scope.h"
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "net/connect.h"
-#include "net/loop.h"
+#include "net/engine_fixture.h"
 
 namespace plimsoll::net {
 namespace {
@@ -19,34 +16,6 @@ using namespace std::chrono_literals;
 std::unique_ptr<Loop> make_loop() {
   return std::move(*Loop::create(IoKind::epoll));
 }
-
-// Starts a task without waiting for it, and can destroy it at any time.
-class Held {
- public:
-  explicit Held(Task<void> task) : frame_(start(std::move(task)).frame) {}
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { destroy(); }
-  bool done() const { return frame_.done(); }
-  void destroy() {
-    if (frame_) std::exchange(frame_, nullptr).destroy();
-  }
-
- private:
-  struct Coroutine {
-    struct promise_type {
-      Coroutine get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-      std::suspend_never initial_suspend() noexcept { return {}; }
-      std::suspend_always final_suspend() noexcept { return {}; }
-      void return_void() {}
-      void unhandled_exception() noexcept { std::terminate(); }
-    };
-    std::coroutine_handle<promise_type> frame;
-  };
-  static Coroutine start(Task<void> task) { co_await std::move(task); }
-
-  std::coroutine_handle<Coroutine::promise_type> frame_;
-};
 
 Task<int> answer() {
   co_return 42;

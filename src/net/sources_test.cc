@@ -18,12 +18,14 @@ std::vector<std::string> drawn(SourcePool pool, int family, int count) {
 using List = std::vector<std::string>;
 
 TEST(SourcePool, LeavesOutNetworkAndBroadcast) {
-  EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.0/30"), AF_INET, 3), (List{"10.1.2.1", "10.1.2.2", "10.1.2.1"}));
+  EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.0/30"), AF_INET, 3),
+            (List{"10.1.2.1", "10.1.2.2", "10.1.2.1"}));
   EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.5/29"), AF_INET, 1), List{"10.1.2.1"});
 }
 
 TEST(SourcePool, UsesTheSmallestNetworksWhole) {
-  EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.4/31"), AF_INET, 3), (List{"10.1.2.4", "10.1.2.5", "10.1.2.4"}));
+  EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.4/31"), AF_INET, 3),
+            (List{"10.1.2.4", "10.1.2.5", "10.1.2.4"}));
   EXPECT_EQ(drawn(*SourcePool::from_cidr("10.1.2.5/32"), AF_INET, 2), (List{"10.1.2.5", "10.1.2.5"}));
 }
 
@@ -44,7 +46,8 @@ TEST(SourcePool, TakesIpv6Networks) {
 TEST(SourcePool, TakesCommasAndColons) {
   EXPECT_EQ(drawn(*SourcePool::from_list("127.0.0.2,127.0.0.3"), AF_INET, 3),
             (List{"127.0.0.2", "127.0.0.3", "127.0.0.2"}));
-  EXPECT_EQ(drawn(*SourcePool::from_list("127.0.0.2:127.0.0.3"), AF_INET, 2), (List{"127.0.0.2", "127.0.0.3"}));
+  EXPECT_EQ(drawn(*SourcePool::from_list("127.0.0.2:127.0.0.3"), AF_INET, 2),
+            (List{"127.0.0.2", "127.0.0.3"}));
   EXPECT_EQ(drawn(*SourcePool::from_list("::1,127.0.0.3"), AF_INET6, 1), List{"::1"});
 }
 
