@@ -107,7 +107,9 @@ net::Task<void> Engine::main() {
   recorder_.reset(start);
   if (gate_.admission().end() != kNever) recorder_.end(gate_.admission().end());
   open_loop_ = {};
+  const stats::ThreadUsage before = stats::ThreadUsage::now();
   co_await phase(start, gate_.admission(), false);
+  usage_ = stats::ThreadUsage::now() - before;
   gate_.pass(Phase::drain);
   gate_.pass(Phase::clean_up);
   aborting_ = false;

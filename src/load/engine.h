@@ -14,6 +14,7 @@
 #include "net/loop.h"
 #include "net/scope.h"
 #include "stats/recorder.h"
+#include "stats/thread_usage.h"
 
 namespace plimsoll::load {
 
@@ -37,6 +38,8 @@ class Engine {
 
   const stats::Recorder& recorder() const { return recorder_; }
   const OpenLoopCounts& open_loop() const { return open_loop_; }
+  // Of this thread, over the measure phase.
+  const stats::ThreadUsage& usage() const { return usage_; }
   std::string_view io() const { return io_; }
 
  private:
@@ -72,6 +75,7 @@ class Engine {
   bool aborting_ = false;
   bool no_more_jobs_ = false;
   OpenLoopCounts open_loop_;
+  stats::ThreadUsage usage_;
   std::string_view io_;
 };
 

@@ -1,5 +1,7 @@
 #include "load/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -8,6 +10,7 @@
 
 #include "load/engine.h"
 #include "load/gate.h"
+#include "stats/thread_usage.h"
 
 namespace plimsoll::load {
 namespace {
@@ -86,6 +89,30 @@ stats::OpenLoop open_loop_of(const std::vector<std::unique_ptr<Engine>>& engines
   return sum;
 }
 
+// Says in words which self-checks failed.
+void judge(const Plan& plan, stats::TestRecord& test) {
+  stats::Checks& checks = test.checks;
+  const std::uint64_t completed = test.operations.ok + test.operations.failed;
+  if (completed == 0) return;
+  if (checks.client_bound) {
+    checks.failed.push_back(fmt::format(
+        "the generator was the limit, not the server: an engine thread used {:.0f}% of a core and waited for one "
+        "{:.0f}% of the time (try --threads, or another machine for the load)",
+        checks.client_cpu * 100, checks.run_delay_share * 100));
+  }
+  // Fewer operations than workers say nothing about concurrency, nor do a handful.
+  const bool enough = completed >= static_cast<std::uint64_t>(plan.concurrency) * 10;
+  if (!plan.rate && enough && checks.concurrency_reached < 0.9 * plan.concurrency) {
+    checks.failed.push_back(fmt::format("the concurrency asked for was not reached: {:.1f} of {} operations were in "
+                                        "progress on average",
+                                        checks.concurrency_reached, plan.concurrency));
+  }
+  if (enough && checks.littles_law_error > 0.05) {
+    checks.failed.push_back(fmt::format("Little's law is off by {:.1f}%: time is lost between operations",
+                                        checks.littles_law_error * 100));
+  }
+}
+
 void watch_until(const std::atomic<int>& running, const Gate& gate, const Plan& plan, const Watch& watch) {
   int turn = 0;
   while (running.load() > 0) {
@@ -124,6 +151,9 @@ Checked<Measured> run(const Plan& plan, Workload& workload, StopSignal& stop, co
   measured.test.concurrency = plan.concurrency;
   measured.test.phases_s = phases_of(gate, plan);
   total.fill(measured.test, measured.test.phases_s.measure);
+  const Nanos phase = gate.last_completion() - gate.phase_start(Phase::measure);
+  for (const auto& engine : engines) add_usage(measured.test.checks, engine->usage(), phase);
+  judge(plan, measured.test);
   if (plan.rate) measured.test.open_loop = open_loop_of(engines, measured.test);
   return measured;
 }

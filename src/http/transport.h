@@ -1,0 +1,65 @@
+// From an origin's URL to open connections: names, addresses, TLS, as the command line asked for it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/connector.h"
+#include "http/url.h"
+#include "net/endpoints.h"
+#include "net/sources.h"
+#include "net/tls.h"
+
+namespace plimsoll::http {
+
+struct TransportSettings {
+  std::string cacert;  // PEM file; empty: the system's store
+  std::string cert;    // of the client
+  std::string key;
+  bool insecure = false;
+  std::vector<std::string> connect_to;  // "HOST1:PORT1:HOST2:PORT2", as curl's option; empty parts match all
+  net::SourcePool sources;
+  std::string congestion;
+  std::string unix_socket;              // every connection goes there
+  std::vector<std::string> alpn;        // what TLS offers; empty: nothing
+};
+
+// Connections to one origin, for one thread. Counts them per address.
+class OriginConnector final : public Connector {
+ public:
+  OriginConnector(net::Endpoints endpoints, std::unique_ptr<net::TlsContext> tls, std::string host)
+      : endpoints_(std::move(endpoints)), tls_(std::move(tls)), host_(std::move(host)) {}
+
+  net::Task<Result<Opened>> open(net::Loop& loop, net::Patience patience) override;
+  std::string failure() const override { return failure_; }
+  const net::Endpoints& endpoints() const { return endpoints_; }
+
+ private:
+  net::Endpoints endpoints_;
+  std::unique_ptr<net::TlsContext> tls_;  // null for http
+  std::string host_;
+  std::string failure_;
+};
+
+// Immutable after it is made; shared by all threads.
+class Transport {
+ public:
+  static Checked<Transport> make(TransportSettings settings);
+
+  // Resolves the name: blocks, so before anything is measured. `thread` staggers where round robins start.
+  Checked<std::unique_ptr<OriginConnector>> connector(const Url& origin, int thread) const;
+
+ private:
+  struct Redirection {
+    std::string from_host;
+    std::string from_port;
+    std::string to_host;
+    std::string to_port;
+  };
+
+  TransportSettings settings_;
+  std::vector<Redirection> redirections_;
+};
+
+}  // namespace plimsoll::http

@@ -1,0 +1,67 @@
+// What all registry workloads of one test stand on: where the registry is, what is pushed, under which names.
+//
+// Immutable while a test runs, shared by its threads; what a thread needs for itself is made by thread_registry.h.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oci/credentials.h"
+#include "oci/image.h"
+#include "oci/registry_client.h"
+
+namespace plimsoll::workload {
+
+// How a test uploads blobs.
+enum class UploadKind : std::uint8_t { put, post, stream, chunk };
+std::string_view name(UploadKind kind);
+
+// zb's sizes, which are powers of two whatever their names say.
+struct SizeClass {
+  std::string_view label;  // "1MB"
+  std::uint64_t bytes;
+};
+inline constexpr std::array kSizeClasses = {SizeClass{"1MB", 1ULL << 20}, SizeClass{"10MB", 10ULL << 20},
+                                            SizeClass{"100MB", 100ULL << 20}, SizeClass{"1GB", 1ULL << 30}};
+
+// Shapes of the images that the chosen tests push, by size class, one layer each. They share one pattern.
+class Contents {
+ public:
+  // Prepares the classes whose bit is set in `classes` (bit i: kSizeClasses[i]); hashing them once is the time that
+  // the record calls `prepare`.
+  static Checked<Contents> make(unsigned classes, std::uint64_t seed);
+
+  const oci::ImageShape& shape(std::size_t size_class) const { return *shapes_[size_class]; }
+  // Memory that the content holds, page cache of files of ours included.
+  std::size_t memory() const { return pattern_ == nullptr ? 0 : pattern_->memory(); }
+
+ private:
+  std::unique_ptr<oci::Pattern> pattern_;
+  std::array<std::unique_ptr<oci::ImageShape>, kSizeClasses.size()> shapes_;
+};
+
+struct RegistryTarget {
+  oci::RegistryOptions options;
+  oci::Credentials credentials;
+  std::string repository_prefix;  // "bench/" or ""
+  std::string run_id;             // in every repository name, so that a run touches nothing but its own
+  std::uint64_t nonce = 0;        // makes this run's content differ from any other's
+  bool same_content = false;
+  bool skip_cleanup = false;
+  std::uint64_t chunk_size = 0;   // of UploadKind::chunk
+  // Images that the registry refused to delete: counted by all threads, told to the user.
+  std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
+  // Makes the connectors of one thread.
+  std::function<std::unique_ptr<oci::Connectors>(int thread)> connectors;
+
+  // "bench/plimsoll-1f2e3d4c-3-17": the n-th repository of a worker.
+  std::string repository(int worker, std::uint64_t n) const;
+};
+
+}  // namespace plimsoll::workload
