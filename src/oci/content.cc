@@ -98,7 +98,7 @@ Pattern::~Pattern() {
   if (file_ >= 0) close(file_);
 }
 
-http::BodyPiece Pattern::from(std::uint64_t position) const {
+ContentPiece Pattern::from(std::uint64_t position) const {
   const std::uint64_t at = position % size_;
   return {{bytes_ + at, size_ - at}, file_, at};
 }
@@ -127,7 +127,7 @@ Checked<LayerShape> LayerShape::make(const Pattern& pattern, std::uint64_t size,
   return shape;
 }
 
-http::BodyPiece LayerShape::shared_piece(std::uint64_t offset) const {
+ContentPiece LayerShape::shared_piece(std::uint64_t offset) const {
   const auto next = std::ranges::upper_bound(members_, offset, {}, &Member::start);
   const Member& member = *(next - 1);
   const std::uint64_t end = next == members_.end() ? unique_offset_ : std::min(next->start, unique_offset_);
@@ -139,7 +139,7 @@ http::BodyPiece LayerShape::shared_piece(std::uint64_t offset) const {
   return piece;
 }
 
-http::BodyPiece Layer::piece(std::uint64_t offset) const {
+ContentPiece Layer::piece(std::uint64_t offset) const {
   if (offset < shape_->unique_offset()) return shape_->shared_piece(offset);
   const std::string_view tail(tail_.data(), shape_->size() - shape_->unique_offset());
   return {tail.substr(std::min<std::uint64_t>(offset - shape_->unique_offset(), tail.size())), -1, 0};

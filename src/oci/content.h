@@ -27,6 +27,9 @@
 
 namespace plimsoll::oci {
 
+// A run of a body's bytes that lie together, and the place in a file where the same bytes can be sent from.
+using ContentPiece = http::BodyPiece;
+
 class Pattern {
  public:
   static constexpr std::size_t kLargest = 8U << 20U;  // a layer's shared part repeats after this
@@ -40,7 +43,7 @@ class Pattern {
   ~Pattern();
 
   // From `position` (taken modulo the size) to the end of the pattern.
-  http::BodyPiece from(std::uint64_t position) const;
+  ContentPiece from(std::uint64_t position) const;
   // Bytes of memory held, page cache of the memory file included.
   std::size_t memory() const { return size_; }
 
@@ -68,7 +71,7 @@ class LayerShape {
   std::uint64_t size() const { return size_; }
   std::uint64_t unique_offset() const { return unique_offset_; }
   // The shared bytes from `offset`, which is below unique_offset(), to where they stop lying together.
-  http::BodyPiece shared_piece(std::uint64_t offset) const;
+  ContentPiece shared_piece(std::uint64_t offset) const;
   const Sha256& shared_hash() const { return shared_hash_; }
 
  private:
@@ -92,7 +95,7 @@ class Layer {
   std::uint64_t size() const { return shape_ ? shape_->size() : 0; }
   // The bytes from `offset` on that lie together; empty at the end of the layer. Valid while the layer and
   // its shape stay where they are.
-  http::BodyPiece piece(std::uint64_t offset) const;
+  ContentPiece piece(std::uint64_t offset) const;
 
  private:
   friend class LayerSource;
