@@ -61,6 +61,10 @@ std::string_view BodyDecoder::take(std::string_view bytes) {
 
 Result<BodyDecoder::Step, Fault> BodyDecoder::feed(std::string_view bytes) {
   Step step;
+  if (state_ == State::length) {
+    step.data = take(bytes);
+    step.consumed = step.data.size();
+  }
   while (step.consumed < bytes.size() && state_ != State::done) {
     if (skippable() > 0) {
       if (!step.data.empty()) break;

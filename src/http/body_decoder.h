@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "http/head.h"
+#include "http/message.h"
 
 namespace plimsoll::http {
 

@@ -36,18 +36,50 @@ constexpr bool is_alpha(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// The first control character, or `end`. Sixteen bytes at a time: this loop sees every byte of every head.
-inline const char* find_control(const char* at, const char* end) {
-  using Block = unsigned char __attribute__((vector_size(16)));
+// Sixteen bytes at once: the two loops below see every byte of every head.
+namespace block {
+
+using Bytes = unsigned char __attribute__((vector_size(16)));
+
+inline Bytes load(const char* at) {
+  Bytes bytes;
+  std::memcpy(&bytes, at, sizeof bytes);
+  return bytes;
+}
+
+// A bit for each lane that is set, the first byte's lowest.
+template <class Lanes>
+unsigned bits(Lanes lanes) {
   using Mask = bool __attribute__((ext_vector_type(16)));
+  return std::bit_cast<std::uint16_t>(__builtin_convertvector(lanes, Mask));
+}
+
+inline unsigned control_bits(Bytes bytes) {
+  return bits(((bytes < 0x20) & (bytes != '\t')) | (bytes == 0x7f));
+}
+
+}  // namespace block
+
+// The first control character, or `end`.
+inline const char* find_control(const char* at, const char* end) {
   for (; end - at >= 16; at += 16) {
-    Block block;
-    std::memcpy(&block, at, sizeof block);
-    const auto hits = ((block < 0x20) & (block != '\t')) | (block == 0x7f);
-    const auto bits = std::bit_cast<std::uint16_t>(__builtin_convertvector(hits, Mask));
-    if (bits != 0) return at + std::countr_zero(bits);
+    const unsigned hits = block::control_bits(block::load(at));
+    if (hits != 0) return at + std::countr_zero(hits);
   }
   while (at != end && !is_control(*at)) ++at;
+  return at;
+}
+
+// The first character that cannot be in a token, or `end`. Blocks of letters, digits and hyphens are passed at once.
+inline const char* find_token_end(const char* at, const char* end) {
+  while (end - at >= 16) {
+    const auto bytes = block::load(at);
+    const auto plain = ((bytes | 0x20) - 'a' < 26) | (bytes - '0' < 10) | (bytes == '-');
+    const int passed = std::countr_one(block::bits(plain));
+    at += passed;
+    if (passed < 16 && !is_token_char(*at)) return at;
+  }
+  while (at != end && is_token_char(*at)) ++at;
   return at;
 }
 

@@ -147,6 +147,13 @@ std::optional<std::string_view> Headers::find(std::string_view name) const {
   return std::nullopt;
 }
 
+void Headers::rebase(const char* from, const char* to) {
+  for (HeaderView& field : fields_) {
+    field.name = {to + (field.name.data() - from), field.name.size()};
+    field.value = {to + (field.value.data() - from), field.value.size()};
+  }
+}
+
 std::vector<std::string_view> Headers::find_all(std::string_view name) const {
   std::vector<std::string_view> values;
   for_each(name, [&](std::string_view value) { values.push_back(value); });

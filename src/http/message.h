@@ -38,6 +38,12 @@ class ListMembers {
   std::string_view rest_;
 };
 
+// Bytes that are not HTTP. `status` is what a server answers to them; 0 means that it closes without an answer.
+struct Fault {
+  int status = 400;
+  const char* text = "";  // static; says what is wrong
+};
+
 struct HeaderView {
   std::string_view name;
   std::string_view value;  // without white space around it
@@ -62,6 +68,9 @@ class Headers {
   std::vector<std::string_view> find_all(std::string_view name) const;
   // Whether a comma list, over all lines of that name, has this member, whatever the case.
   bool list_contains(std::string_view name, std::string_view member) const;
+
+  // The text that the views lie in has been copied from one place to another.
+  void rebase(const char* from, const char* to);
 
   std::size_t size() const { return fields_.size(); }
   bool empty() const { return fields_.empty(); }

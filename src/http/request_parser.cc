@@ -81,20 +81,20 @@ Result<void, Fault> RequestParser::feed_head(std::string_view bytes, MessageStep
   if (first_ && head_bytes_ == 0 && bytes.starts_with(kTlsHandshake)) {
     return Fault{0, "a TLS handshake on a plain-text port"};
   }
-  const auto taken = reader_.feed(bytes);
+  const auto taken = reader_.feed(bytes, head_.headers);
   if (!taken) {
-    const bool in_first_line = reader_.line_count() == 0;
-    if (taken.error().status == 431 && in_first_line) return Fault{414, "the request line is too long"};
+    if (taken.error().status == 431 && reader_.in_first_line())
+      return Fault{414, "the request line is too long"};
     return taken.error();
   }
   step.consumed = taken->consumed;
   head_bytes_ += taken->consumed;
   if (!taken->complete) return {};
-  if (first_ && reader_.partial() == kPrefaceHead) {
+  if (first_ && head_bytes_ == kPrefaceHead.size() && reader_.text() == kPrefaceHead) {
     preface_matched_ = kPrefaceHead.size();
     return match_preface(bytes.substr(step.consumed), step);
   }
-  if (auto parsed = parse_head(); !parsed) return parsed;
+  if (auto parsed = take_head(); !parsed) return parsed;
   step.head = true;
   return {};
 }
@@ -109,13 +109,10 @@ Result<void, Fault> RequestParser::match_preface(std::string_view bytes, Message
   return {};
 }
 
-Result<void, Fault> RequestParser::parse_head() {
-  head_.headers.clear();
-  if (auto line = parse_request_line(reader_.line(0)); !line) return line;
-  FieldFacts facts;
-  if (auto fields = parse_fields(reader_, head_.headers, facts); !fields) return fields;
-  if (auto host = check_host(facts); !host) return host;
-  return frame(facts);
+Result<void, Fault> RequestParser::take_head() {
+  if (auto line = parse_request_line(reader_.first_line()); !line) return line;
+  if (auto host = check_host(reader_.facts()); !host) return host;
+  return frame(reader_.facts());
 }
 
 // method SP request-target SP HTTP-version (RFC 9112, section 3).

@@ -9,7 +9,7 @@
 //     bytes.remove_prefix(step->consumed);   // empty: receive more; what is left when done is the next request's
 //   }
 //
-// Whatever could be framed in two ways is refused, so that nothing can be smuggled past it; see head.h for the line
+// Whatever could be framed in two ways is refused, so that nothing can be smuggled past it; see fields.h for the line
 // policy. In particular:
 // - 400: Content-Length with Transfer-Encoding, or said twice, even alike; a Transfer-Encoding whose last coding isn't
 //   chunked, or from an HTTP/1.0 client; no Host or two, or a malformed one; the asterisk but for OPTIONS; a target
@@ -68,7 +68,7 @@ class RequestParser {
  private:
   Result<void, Fault> feed_head(std::string_view bytes, MessageStep& step);
   Result<void, Fault> match_preface(std::string_view bytes, MessageStep& step);
-  Result<void, Fault> parse_head();
+  Result<void, Fault> take_head();
   Result<void, Fault> parse_request_line(std::string_view line);
   Result<void, Fault> parse_target();
   Result<void, Fault> parse_absolute_target();

@@ -302,6 +302,7 @@ TEST(RequestParser, TheHttp2PrefaceIsRecognised) {
   EXPECT_FALSE(parsed.done);
   EXPECT_EQ(parsed.consumed, kHttp2Preface.size());
   EXPECT_EQ(fault_of("PRI * HTTP/2.0\r\n\r\nSM\r\n\rx"), 400);
+  EXPECT_EQ(fault_of("\r\n" + wire), 505) << "its first bytes, to the letter";
   EXPECT_EQ(fault_of("PRI * HTTP/2.0\r\nHost: h\r\n\r\n"), 505);
 
   RequestParser parser;

@@ -53,26 +53,22 @@ Result<MessageStep> ResponseParser::feed(std::string_view bytes) {
 
 Result<void, Fault> ResponseParser::feed_head(std::string_view bytes, MessageStep& step) {
   while (!head_done_ && step.consumed < bytes.size()) {
-    const auto taken = reader_.feed(bytes.substr(step.consumed));
-    if (!taken) {
-      if (auto begun = check_beginning(bytes.substr(step.consumed)); head_bytes_ == 0 && !begun) return begun;
-      return taken.error();
+    const auto taken = reader_.feed(bytes.substr(step.consumed), head_.headers);
+    if (!taken || !taken->complete) {
+      if (auto begun = check_beginning(reader_.text()); !begun) return begun;
     }
+    if (!taken) return taken.error();
     step.consumed += taken->consumed;
     head_bytes_ += taken->consumed;
-    if (!taken->complete) return check_beginning(reader_.partial());
-    if (auto parsed = parse_head(); !parsed) return parsed;
+    if (!taken->complete) return {};
+    if (auto parsed = take_head(); !parsed) return parsed;
     step.head = head_done_;
   }
   return {};
 }
 
-Result<void, Fault> ResponseParser::parse_head() {
-  head_.headers.clear();
-  if (reader_.line_count() == 0) return Fault{400, "not an HTTP/1 response"};
-  if (auto line = parse_status_line(reader_.line(0)); !line) return line;
-  FieldFacts facts;
-  if (auto fields = parse_fields(reader_, head_.headers, facts); !fields) return fields;
+Result<void, Fault> ResponseParser::take_head() {
+  if (auto line = parse_status_line(reader_.first_line()); !line) return line;
   if (head_.status == 101 && !upgrade_) return Fault{400, "101 Switching Protocols, which was not asked for"};
   if (head_.status < 200 && head_.status != 101) {
     ++interim_;
@@ -80,7 +76,7 @@ Result<void, Fault> ResponseParser::parse_head() {
     reader_.reset();
     return {};
   }
-  return frame(facts);
+  return frame(reader_.facts());
 }
 
 // HTTP-version SP status-code SP [ reason-phrase ] (RFC 9112, section 4).

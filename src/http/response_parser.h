@@ -9,7 +9,7 @@
 //   }
 //   at the end of the stream: parser.finish();
 //
-// Strict where a peer's answer could be framed in two ways; see head.h for the line policy. In particular:
+// Strict where a peer's answer could be framed in two ways; see fields.h for the line policy. In particular:
 // - Content-Length said twice, equal, also as "5, 5": accepted; different, malformed or above 2^64-1: an error.
 // - Content-Length with Transfer-Encoding: an error (RFC 9112, section 6.3, item 3, "ought to be handled as an error").
 // - Transfer-Encoding from an HTTP/1.0 peer: an error (section 6.1: the framing is faulty).
@@ -65,7 +65,7 @@ class ResponseParser {
 
  private:
   Result<void, Fault> feed_head(std::string_view bytes, MessageStep& step);
-  Result<void, Fault> parse_head();
+  Result<void, Fault> take_head();
   Result<void, Fault> parse_status_line(std::string_view line);
   Result<void, Fault> frame(const FieldFacts& facts);
   bool bodiless() const;
