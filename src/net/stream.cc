@@ -20,7 +20,8 @@ void Waiter::orphan() {
 void Waiter::suspend(std::coroutine_handle<> handle) {
   handle_ = handle;
   slot_ = this;
-  idle_from_progress_ = false;
+  // An attempt that moved bytes may have taken long: this turn's time would be too early to count from.
+  if (std::exchange(idle_from_progress_, false)) stream_.loop().tick();
   arm();
 }
 
@@ -32,7 +33,10 @@ void Waiter::arm() {
 
 void Waiter::wake() {
   if (!attempt()) {
-    if (std::exchange(idle_from_progress_, false)) arm();
+    if (std::exchange(idle_from_progress_, false)) {
+      stream_.loop().tick();
+      arm();
+    }
     return;
   }
   disarm();

@@ -124,7 +124,8 @@ class Stream {
   Loop& loop() { return loop_; }
   const Traffic& traffic() const { return traffic_; }
 
-  // --- what a back end implements; each returns true when the result is in place, false for "not yet".
+  // --- what a back end implements; each returns true when the result is in place, false for "not yet". None of them
+  // leaves a pointer to the caller's memory behind, so that an operation can be given up at any time.
   virtual bool try_receive(Result<std::string_view>& out) = 0;
   virtual bool try_discard(std::uint64_t limit, Result<std::uint64_t>& out) = 0;
   // Sends from `first`, then `second`, and removes what has gone from their fronts; true when both are empty or on
@@ -136,9 +137,6 @@ class Stream {
   virtual bool try_establish(Result<void>& out) = 0;
   // The next bytes into a buffer of the caller's.
   virtual bool try_receive_into(char* buffer, std::size_t size, Result<std::size_t>& out) = 0;
-  // A sender that waits gives up: when this returns, nobody reads the bytes that it offered any more. What has
-  // gone of them is unknown, so nothing else can be sent.
-  virtual void give_up_send() {}
 
   // Called by a back end when the direction may go on. The stream may be destroyed by what that resumes.
   void wake_receiver();
@@ -199,19 +197,13 @@ class Stream::Send final : public Waiter {
  public:
   Send(Stream& stream, std::string_view first, std::string_view second, const Patience& patience)
       : Waiter(stream, stream.sender(), patience), first_(first), second_(second) {}
-  ~Send() override {
-    if (waiting()) stream().give_up_send();
-  }
   bool await_ready() { return attempt(); }
   void await_suspend(std::coroutine_handle<> handle) { suspend(handle); }
   Result<void> await_resume() { return result_; }
 
  private:
   bool attempt() override;
-  void fail(const Error& error) override {
-    stream().give_up_send();
-    result_ = error;
-  }
+  void fail(const Error& error) override { result_ = error; }
   std::string_view first_;
   std::string_view second_;
   Result<void> result_;
@@ -221,19 +213,13 @@ class Stream::SendFile final : public Waiter {
  public:
   SendFile(Stream& stream, int file, std::uint64_t offset, std::uint64_t length, const Patience& patience)
       : Waiter(stream, stream.sender(), patience), file_(file), offset_(offset), length_(length) {}
-  ~SendFile() override {
-    if (waiting()) stream().give_up_send();
-  }
   bool await_ready() { return attempt(); }
   void await_suspend(std::coroutine_handle<> handle) { suspend(handle); }
   Result<void> await_resume() { return result_; }
 
  private:
   bool attempt() override;
-  void fail(const Error& error) override {
-    stream().give_up_send();
-    result_ = error;
-  }
+  void fail(const Error& error) override { result_ = error; }
   int file_;
   std::uint64_t offset_;
   std::uint64_t length_;

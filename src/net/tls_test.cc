@@ -389,6 +389,7 @@ TEST_P(Tls, EndsWithoutCloseNotifyLikeAnyStream) {
       *server, *client, "localhost",
       [&](Stream& stream) -> Task<void> {
         co_await send_whole(stream, "cut");
+        co_await stream.loop().sleep_for(1ms);  // until what is queued has gone
         shutdown(stream.descriptor(), SHUT_WR);
         EXPECT_EQ(co_await receive_all(stream), "");
       },
