@@ -77,7 +77,9 @@ inline const char* find_token_end(const char* at, const char* end) {
     const auto plain = ((bytes | 0x20) - 'a' < 26) | (bytes - '0' < 10) | (bytes == '-');
     const int passed = std::countr_one(block::bits(plain));
     at += passed;
-    if (passed < 16 && !is_token_char(*at)) return at;
+    if (passed == 16) continue;
+    if (!is_token_char(*at)) return at;
+    ++at;
   }
   while (at != end && is_token_char(*at)) ++at;
   return at;

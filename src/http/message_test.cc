@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "http/chars.h"
+
 namespace plimsoll::http {
 namespace {
 
@@ -45,6 +47,21 @@ TEST(Message, TokensAndFieldValues) {
       for (const char good : {'\t', ' ', '~', '\x80', '\xff'}) {
         text[at] = good;
         EXPECT_TRUE(is_field_value(text)) << size << " " << at;
+      }
+    }
+  }
+}
+
+// Against the table, for every character at every place, within blocks of sixteen and after them.
+TEST(Message, TokensEndWhereTheTableSays) {
+  for (std::size_t size = 1; size < 40; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, 'x');
+      for (int c = 0; c < 256; ++c) {
+        text[at] = static_cast<char>(c);
+        const auto length = find_token_end(text.data(), text.data() + size) - text.data();
+        ASSERT_EQ(length, static_cast<std::ptrdiff_t>(is_token_char(text[at]) ? size : at))
+            << c << " at " << at;
       }
     }
   }
