@@ -14,17 +14,15 @@
 
 #include "report/plain.h"
 #include "report/run_program.h"
+#include "report/thinning.h"
 #include "stats/percentile.h"
 
 namespace plimsoll::report {
 namespace {
 
-constexpr std::size_t kThinAbove = 4000;
-constexpr std::size_t kStretches = 2000;
+constexpr std::size_t kMostPoints = 4000;
 constexpr std::array kColours = {"#0b6e99", "#d1495b", "#edae49", "#3d7f4a",
                                  "#6f4a8e", "#8a5a2b", "#4a4a4a", "#2a9d8f"};
-
-using Points = std::vector<std::pair<double, double>>;
 
 struct Line {
   std::string title;
@@ -55,21 +53,6 @@ std::string slug(std::string_view text) {
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return out;
-}
-
-Points thinned(Points points) {
-  if (points.size() <= kThinAbove) return points;
-  Points out;
-  const double stretch = static_cast<double>(points.size()) / static_cast<double>(kStretches);
-  for (std::size_t i = 0; i < kStretches; ++i) {
-    const auto first = points.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(i) * stretch);
-    const auto last = points.begin() + static_cast<std::ptrdiff_t>(static_cast<double>(i + 1) * stretch);
-    const auto [low, high] =
-        std::minmax_element(first, last, [](const auto& a, const auto& b) { return a.second < b.second; });
-    out.push_back(*std::min(low, high));
-    if (low != high) out.push_back(*std::max(low, high));
-  }
   return out;
 }
 
@@ -138,7 +121,7 @@ class ActionPlots {
     for (std::size_t i = 0; i < series.seconds.size(); ++i)
       points.emplace_back(series.iterations[i], series.seconds[i]);
     std::ranges::sort(points);
-    return thinned(std::move(points));
+    return thinned(std::move(points), kMostPoints);
   }
 
   void by_iteration() {
@@ -219,14 +202,8 @@ class ActionPlots {
     std::vector<Line> lines;
     double right = 10;
     for (const auto& [level, times] : levels()) {
-      Line line{fmt::format("{}", level), {}};
-      const auto n = static_cast<double>(times.size());
-      for (double beyond = 1; beyond <= n; beyond *= 1.1) {
-        const auto rank = stats::nearest_rank(times.size(), 1 - 1 / beyond);
-        line.points.emplace_back(beyond, times[rank]);
-      }
-      line.points.emplace_back(n, times.back());
-      right = std::max(right, n);
+      Line line{fmt::format("{}", level), percentile_curve(times)};
+      right = std::max(right, line.points.back().first);
       lines.push_back(std::move(line));
     }
     add("latency_percentile", word_ + "_TIME(PERCENTILE)",

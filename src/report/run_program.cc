@@ -15,8 +15,6 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr std::size_t kMessageLimit = 64 * 1024;
-
 // A descriptor that is closed with its owner.
 class Descriptor {
  public:
@@ -54,7 +52,7 @@ int wait_for(pid_t child) {
 }
 
 // Reads until the child closes its end. False where the deadline came first.
-bool read_messages(int fd, Instant deadline, std::string& messages) {
+bool read_messages(int fd, Instant deadline, std::size_t limit, std::string& messages) {
   std::array<char, 4096> buffer{};
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now()).count();
@@ -65,7 +63,7 @@ bool read_messages(int fd, Instant deadline, std::string& messages) {
     const ssize_t n = read(fd, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
-    const auto room = kMessageLimit - messages.size();
+    const auto room = limit - messages.size();
     messages.append(buffer.data(), std::min(room, static_cast<std::size_t>(n)));
   }
 }
@@ -73,7 +71,7 @@ bool read_messages(int fd, Instant deadline, std::string& messages) {
 }  // namespace
 
 Checked<ProgramEnd> run_program(const std::vector<std::string>& arguments,
-                                const std::filesystem::path& folder, Nanos timeout) {
+                                const std::filesystem::path& folder, Nanos timeout, std::size_t limit) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return Refusal{fmt::format("{} can't be started: {}", arguments.front(), std::strerror(errno))};
@@ -98,7 +96,7 @@ Checked<ProgramEnd> run_program(const std::vector<std::string>& arguments,
   writing.close();
 
   ProgramEnd end;
-  const bool ended = read_messages(reading.fd(), now() + timeout, end.messages);
+  const bool ended = read_messages(reading.fd(), now() + timeout, limit, end.messages);
   if (!ended) kill(child, SIGKILL);
   end.exit_code = wait_for(child);
   if (!ended)
