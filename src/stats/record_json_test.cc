@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +10,7 @@
 
 #include "base/random.h"
 #include "stats/histogram.h"
+#include "stats/thread_usage.h"
 
 namespace plimsoll::stats {
 namespace {
@@ -233,7 +233,7 @@ TEST(RecordJson, RefusesInOneLineThatNamesThePlace) {
 
 TEST(RecordJson, RefusesTruncatedTextWhereverItEnds) {
   const std::string good = to_json(full_record());
-  for (std::size_t n = 0; n + 2 < good.size(); n += 7) {
+  for (std::size_t n = 0; n + 2 < good.size(); n += 41) {
     const std::string why = refusal(std::string_view(good).substr(0, n));
     ASSERT_TRUE(why.starts_with("not valid JSON: ")) << n << ": " << why;
     ASSERT_EQ(why.find('\n'), std::string::npos);
@@ -245,14 +245,14 @@ TEST(RecordJson, SurvivesDamage) {
   const std::string good = to_json(full_record());
   Random random(12);
   int refused = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 400; ++round) {
     std::string damaged = good;
     for (int i = 0; i < 3; ++i) damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
     const auto read = from_json(damaged);
     if (!read) ++refused;
     if (!read) EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
   }
-  EXPECT_GT(refused, 100);
+  EXPECT_GT(refused, 50);
 }
 
 TEST(RecordJson, KeepsDefaultsAndIgnoresTheUnknown) {
@@ -277,13 +277,13 @@ TEST(RecordJson, ReadsALongSeriesQuickly) {
     record.tests[0].histograms[name] = histogram.encode_v2();
   }
   const std::string text = to_json(record);
-  const auto begin = std::chrono::steady_clock::now();
+  const ThreadUsage before = ThreadUsage::now();
   const auto read = from_json(text);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const double took = seconds((ThreadUsage::now() - before).cpu);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->tests[0].series.size(), 10'002U);
-  EXPECT_LT(took.count(), 5);  // far more than it takes, for sanitizers
-  RecordProperty("read_ms", static_cast<int>(took.count() * 1000));
+  EXPECT_LT(took, 5) << "far more than it takes, for sanitizers";
+  RecordProperty("read_ms", static_cast<int>(took * 1000));
 }
 
 }  // namespace
