@@ -14,7 +14,7 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr std::size_t kMostPoints = 100'000;
+constexpr std::size_t kMostPoints = 30'000;
 constexpr std::string_view kDataPlace = "/*DATA*/";
 
 // What stands between the tags of a script ends at "</", whatever its type: no '<' remains.
@@ -124,7 +124,7 @@ std::string run_json(const HtmlRun& run, std::size_t most) {
 std::string page_data(const std::vector<HtmlRun>& runs) {
   std::size_t series = 1;
   for (const HtmlRun& run : runs) series += run.campaign == nullptr ? 0 : run.campaign->series.size();
-  const std::size_t most = std::clamp<std::size_t>(kMostPoints / series, 100, 10'000);
+  const std::size_t most = std::clamp<std::size_t>(kMostPoints / series, 100, 4'000);
   std::vector<std::string> parts;
   parts.reserve(runs.size());
   for (const HtmlRun& run : runs) parts.push_back(run_json(run, most));

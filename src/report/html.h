@@ -1,7 +1,7 @@
 // report.html: one file that needs no network, with everything about one or several runs.
 //
 // The page is a program of its own (web/); what is done here is to hand it its data as JSON inside the page. Raw
-// times are thinned to some 100,000 points in all, so that the file stays below 5 MB whatever the number of
+// times are thinned to some 30,000 points in all, so that the file stays below 5 MB whatever the number of
 // operations. No text of a record can leave the JSON it stands in.
 #pragma once
 

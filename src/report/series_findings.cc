@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "base/units.h"
 #include "report/plain.h"
@@ -94,6 +93,12 @@ std::size_t best_cut(const std::vector<double>& sorted) {
   return cut;
 }
 
+std::size_t distinct(const std::vector<double>& sorted) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) count += i == 0 || sorted[i] != sorted[i - 1] ? 1 : 0;
+  return count;
+}
+
 double count_within(const std::vector<double>& sorted, double centre, double half_width) {
   const auto first = std::ranges::lower_bound(sorted, centre - half_width);
   const auto last = std::ranges::upper_bound(sorted, centre + half_width);
@@ -103,12 +108,15 @@ double count_within(const std::vector<double>& sorted, double centre, double hal
 }  // namespace
 
 std::vector<double> by_iteration(const CampaignSeries& series) {
-  std::vector<std::size_t> order(series.seconds.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::sort(order, {}, [&](std::size_t i) { return series.iterations[i]; });
+  const auto& iterations = series.iterations;
+  if (std::ranges::is_sorted(iterations)) return series.seconds;
+  std::vector<std::pair<std::uint32_t, double>> rows;
+  rows.reserve(iterations.size());
+  for (std::size_t i = 0; i < iterations.size(); ++i) rows.emplace_back(iterations[i], series.seconds[i]);
+  std::ranges::sort(rows, {}, &std::pair<std::uint32_t, double>::first);
   std::vector<double> times;
-  times.reserve(order.size());
-  for (const std::size_t i : order) times.push_back(series.seconds[i]);
+  times.reserve(rows.size());
+  for (const auto& [iteration, time] : rows) times.push_back(time);
   return times;
 }
 
@@ -182,7 +190,7 @@ std::optional<TwoHumps> find_two_humps(std::span<const double> times) {
   if (times.size() < 2 * kFewest) return std::nullopt;
   std::vector<double> logs = logarithms(times);
   std::ranges::sort(logs);
-  if (std::set<double>(logs.begin(), logs.end()).size() < kFewest) return std::nullopt;  // a coarse clock
+  if (distinct(logs) < kFewest) return std::nullopt;  // a coarse clock
   const std::size_t cut = best_cut(logs);
   const auto n = static_cast<double>(logs.size());
   const double share_high = (n - static_cast<double>(cut)) / n;
