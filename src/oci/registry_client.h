@@ -14,72 +14,62 @@
 
 #include "base/result.h"
 #include "http/client.h"
-#include "http/connector.h"
 #include "http/exchange.h"
 #include "http/url.h"
 #include "net/loop.h"
 #include "net/task.h"
 #include "oci/authenticator.h"
+#include "oci/connectors.h"
 #include "oci/digest.h"
+#include "oci/manifest.h"
+#include "oci/registry_options.h"
 #include "oci/step.h"
 
 namespace plimsoll::oci {
 
-// Gives a connector for each origin that a registry sends its clients to (itself, token server, storage). Lives as
-// long as the thread; one per thread.
-class Connectors {
- public:
-  virtual ~Connectors() = default;
-  virtual http::Connector& to(const http::Url& origin) = 0;
-};
-
-struct RegistryOptions {
-  http::Url base;                    // "http://127.0.0.1:5000"; a path prefix is kept
-  Nanos timeout = std::chrono::seconds(60);   // without progress
-  Nanos deadline = Nanos::max();     // of one request
-  std::vector<std::pair<std::string, std::string>> headers;  // added to every request to the registry itself
-  std::string user_agent = "plimsoll";
-  std::string mirror_of;             // --ns: sent on reads of manifests and blobs; empty: none
-  int retries = 0;                   // after 429, 408, 5xx and lost connections
-  bool respect_retry_after = false;  // waits even without retries, before the next request
-  bool verify = true;                // pulled content is checked against its digest
-  bool keep_alive = true;
-};
-
 enum class BlobRole : std::uint8_t { layer, config };
 
-// An upload session (end-4a): its newest Location, absolute.
+// An upload session (end-4a): its newest Location, absolute. A 404 on it is an `upload_lost`.
 struct Upload {
   std::string repository;
   http::Url location;
-  std::uint64_t offset = 0;          // bytes that the registry has acknowledged
-  std::uint64_t chunk_minimum = 0;   // OCI-Chunk-Min-Length
-  bool accepted = false;             // some request on it succeeded: a 404 after that is `upload_lost`
+  std::uint64_t offset = 0;         // bytes that the registry has acknowledged
+  std::uint64_t chunk_minimum = 0;  // OCI-Chunk-Min-Length
 };
 
 struct Mounted {
   bool mounted = false;
-  std::optional<Upload> upload;      // of a 202: the blob is to be uploaded there
+  std::optional<Upload>
+      upload;  // of a 202: the blob is to be uploaded there. Absent: in a session of its own
 };
 
 struct ManifestAnswer {
   int status = 0;
-  std::string media_type;            // without parameters
-  std::optional<Digest> digest;      // Docker-Content-Digest, where it was given and is one
+  std::string media_type;        // without parameters
+  std::optional<Digest> digest;  // Docker-Content-Digest, where it was given and is one
   std::optional<std::uint64_t> size;
-  std::string body;                  // of GET
+  std::string body;  // of GET
 };
 
 struct Page {
-  std::vector<std::string> names;    // tags or repositories
-  std::optional<http::Url> next;     // Link rel=next
+  std::vector<std::string> names;  // tags or repositories
+  std::optional<http::Url> next;   // Link rel=next
+};
+
+// What refers to a manifest. Without the API the fallback tag was read in its place.
+struct Referrers {
+  std::vector<Descriptor> manifests;
+  bool api = true;
+  bool filtered = false;          // the registry applied the filter; else the caller has to
+  std::optional<http::Url> next;  // Link rel=next
 };
 
 class RegistryClient {
  public:
   // All references outlive the client; the observer may be null.
-  RegistryClient(net::Loop& loop, Connectors& connectors, Authenticator& authenticator, const RegistryOptions& options,
-                 StepObserver* observer, http::ConnectionObserver* connections);
+  RegistryClient(net::Loop& loop, Connectors& connectors, Authenticator& authenticator,
+                 const RegistryOptions& options, StepObserver* observer,
+                 http::ConnectionObserver* connections);
   ~RegistryClient();
   RegistryClient(const RegistryClient&) = delete;
   RegistryClient& operator=(const RegistryClient&) = delete;
@@ -95,8 +85,8 @@ class RegistryClient {
   // The whole content in one PATCH without Content-Range, with its length or (no length) chunked.
   net::Task<Result<void>> stream_blob(Upload& upload, const http::RequestBody& content, BlobRole role);
   // Chunks of `chunk_size` or the registry's minimum, with Content-Range; resumes from what the registry has.
-  net::Task<Result<void>> send_chunks(Upload& upload, const http::RequestBody& content, std::uint64_t chunk_size,
-                                      BlobRole role);
+  net::Task<Result<void>> send_chunks(Upload& upload, const http::RequestBody& content,
+                                      std::uint64_t chunk_size, BlobRole role);
   // The closing PUT without content.
   net::Task<Result<void>> finish_upload(Upload& upload, const Digest& digest, BlobRole role);
   // One POST with the content; falls back to a PUT on 202.
@@ -104,7 +94,7 @@ class RegistryClient {
                                     const Digest& digest, BlobRole role);
   net::Task<Result<std::uint64_t>> upload_status(Upload& upload);
   net::Task<Result<void>> cancel_upload(Upload& upload);
-  // `from` empty: anonymous.
+  // `from` empty: anonymous. A registry that does not mount is no error, whatever it answers; it is noted.
   net::Task<Result<Mounted>> mount(std::string_view repository, const Digest& digest, std::string_view from);
 
   // --- manifests (end-3, end-7). `reference` is a tag or a digest.
@@ -117,12 +107,17 @@ class RegistryClient {
   net::Task<Result<void>> head_blob(std::string_view repository, const Digest& digest, BlobRole role);
   net::Task<Result<void>> get_blob(std::string_view repository, const Digest& digest,
                                    std::optional<std::uint64_t> size, BlobRole role);
-  net::Task<Result<std::string>> get_blob_text(std::string_view repository, const Digest& digest, BlobRole role);
+  net::Task<Result<std::string>> get_blob_text(std::string_view repository, const Digest& digest,
+                                               BlobRole role);
 
   // --- lists (end-8, end-12, catalog). `next` of a page leads to the following one.
   net::Task<Result<Page>> catalog(std::uint64_t page_size = 0);
   net::Task<Result<Page>> tags(std::string_view repository, std::uint64_t page_size = 0);
   net::Task<Result<Page>> next_page(const http::Url& next, Step step);
+
+  // 404 means that the registry has no such API: then the fallback tag is read (absent: nothing refers).
+  net::Task<Result<Referrers>> referrers(std::string_view repository, const Digest& subject,
+                                         std::string_view artifact_type = {});
 
   // --- deletes (end-9, end-10). A refusal (400, 405) or an absence (404) is told by the status, and is no error.
   net::Task<Result<int>> delete_manifest(std::string_view repository, const Digest& digest);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -64,6 +65,7 @@ class TokenCache {
   void put(const TokenKey& key, Token token);
   // After a 401 with this token. One that came in its place meanwhile stays.
   void drop(const TokenKey& key, std::string_view refused_value);
+  void drop(const TokenKey& key) { tokens_.erase(key); }
   std::size_t size() const { return tokens_.size(); }
 
  private:
