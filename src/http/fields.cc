@@ -39,38 +39,31 @@ void note_length(std::string_view value, FieldFacts& facts) {
     facts.content_length = length;
     return;
   }
+  facts.length_repeated = true;
   ListMembers members(value);
   bool any = false;
   while (const auto member = members.next()) {
-    const auto length = parse_length(*member);
     any = true;
-    if (!length) facts.length_malformed = true;
-    if (facts.content_length) {
-      facts.length_repeated = true;
-      if (facts.content_length != length) facts.length_malformed = true;
-    }
+    const auto length = parse_length(*member);
     if (!facts.content_length) facts.content_length = length;
+    facts.length_malformed |= !length || facts.content_length != length;
   }
-  if (!any) facts.length_malformed = true;
+  facts.length_malformed |= !any;
 }
 
+// Parameters (RFC 9112, section 7) are refused: no coding has any, and quotes in them can hide a comma.
 void note_codings(std::string_view value, FieldFacts& facts) {
   facts.transfer_encoding = true;
   ListMembers members(value);
   bool any = false;
-  while (const auto member = members.next()) {
+  while (const auto coding = members.next()) {
     any = true;
-    const auto coding = member->substr(0, member->find_first_of("; \t"));
-    facts.chunked_last = named(coding, "chunked");
-    if (facts.chunked_last) {
-      facts.coding_malformed |= facts.chunked || coding.size() != member->size();
-      facts.chunked = true;
-    } else {
-      facts.other_coding = true;
-      facts.coding_malformed |= !is_token(coding);
-    }
+    facts.chunked_last = named(*coding, "chunked");
+    facts.coding_malformed |= !is_token(*coding) || (facts.chunked_last && facts.chunked);
+    facts.chunked |= facts.chunked_last;
+    facts.other_coding |= !facts.chunked_last;
   }
-  if (!any) facts.coding_malformed = true;
+  facts.coding_malformed |= !any;
 }
 
 void note_connection(std::string_view value, FieldFacts& facts) {

@@ -26,7 +26,7 @@ struct FieldFacts {
   bool chunked = false;           // among the codings
   bool chunked_last = false;      // the final coding is chunked
   bool other_coding = false;      // a coding that is not chunked
-  bool coding_malformed = false;  // an empty list, chunked twice, or parameters on chunked
+  bool coding_malformed = false;  // an empty list, no token, parameters, or chunked twice
   bool close = false;             // options of Connection
   bool keep_alive = false;
   unsigned hosts = 0;

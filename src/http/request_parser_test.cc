@@ -232,6 +232,7 @@ TEST(RequestParser, AmbiguousFramingIsRefused) {
       {400, "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"},
       {400, "Content-Length: 5\r\nContent-Length: 5\r\n"},
       {400, "Content-Length: 5, 5\r\n"},
+      {400, "Content-Length: , 5\r\n"},
       {400, "Content-Length: 5\r\nContent-Length: 6\r\n"},
       {400, "Content-Length:\r\n"},
       {400, "Content-Length: -1\r\n"},

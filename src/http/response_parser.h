@@ -13,7 +13,7 @@
 // - Content-Length said twice, equal, also as "5, 5": accepted; different, malformed or above 2^64-1: an error.
 // - Content-Length with Transfer-Encoding: an error (RFC 9112, section 6.3, item 3, "ought to be handled as an error").
 // - Transfer-Encoding from an HTTP/1.0 peer: an error (section 6.1: the framing is faulty).
-// - Transfer codings whose last isn't chunked: the body ends at the close; chunked twice, or with parameters: an error.
+// - Transfer codings whose last isn't chunked: the body ends at the close; chunked twice, or parameters: an error.
 // - The reason phrase may be empty, with or without the space before it.
 #pragma once
 

@@ -361,15 +361,17 @@ TEST(ResponseParser, TransferCodings) {
   EXPECT_EQ(framing("Transfer-Encoding: chunked\r\n"), std::pair(Framing::chunked, false));
   EXPECT_EQ(framing("Transfer-Encoding: , chunked ,\r\n"), std::pair(Framing::chunked, false));
   EXPECT_EQ(framing("Transfer-Encoding: gzip, chunked\r\n"), std::pair(Framing::chunked, true));
-  EXPECT_EQ(framing("Transfer-Encoding: gzip;q=1\r\nTransfer-Encoding: chunked\r\n"),
+  EXPECT_EQ(framing("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n"),
             std::pair(Framing::chunked, true));
   EXPECT_EQ(framing("Transfer-Encoding: chunked, gzip\r\n"), std::pair(Framing::until_close, true));
   EXPECT_EQ(framing("Transfer-Encoding: xchunked\r\n"), std::pair(Framing::until_close, true));
-  for (const char* bad : {"Transfer-Encoding:\r\n", "Transfer-Encoding: chunked, chunked\r\n",
-                          "Transfer-Encoding: chunked, gzip\r\nTransfer-Encoding: chunked\r\n",
-                          "Transfer-Encoding: chunked;a=b\r\n", "Transfer-Encoding: \"chunked\"\r\n",
-                          "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
-                          "Content-Length: 5\r\nTransfer-Encoding: gzip\r\n"}) {
+  for (const char* bad :
+       {"Transfer-Encoding:\r\n", "Transfer-Encoding: chunked, chunked\r\n",
+        "Transfer-Encoding: chunked, gzip\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked;a=b\r\n", "Transfer-Encoding: \"chunked\"\r\n",
+        "Transfer-Encoding: gzip;q=1, chunked\r\n", "Transfer-Encoding: gzip;a=\"b, chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: gzip\r\n"}) {
     EXPECT_EQ(framing(bad), std::nullopt) << bad;
   }
   EXPECT_NE(error_of("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), "");
