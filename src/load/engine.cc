@@ -107,6 +107,7 @@ net::Task<void> Engine::main() {
   recorder_.reset(start);
   if (gate_.admission().end() != kNever) recorder_.end(gate_.admission().end());
   open_loop_ = {};
+  measure_start_ = start;
   const stats::ThreadUsage before = stats::ThreadUsage::now();
   co_await phase(start, gate_.admission(), false);
   usage_ = stats::ThreadUsage::now() - before;
@@ -178,9 +179,21 @@ net::Task<void> Engine::operate(Member& member, Instant due, std::uint64_t seque
     recorder_.abort(due, sent, now());
     co_return;
   }
+  const Instant done = outcome.done == Instant{} ? now() : outcome.done;
+  if (plan_.keep_samples && measure_start_ != Instant{}) {
+    samples_.add({.sequence = sequence,
+                  .due = due - measure_start_,
+                  .sent = sent - measure_start_,
+                  .first_byte = outcome.first_byte == Instant{} ? Nanos{} : outcome.first_byte - measure_start_,
+                  .done = done - measure_start_,
+                  .connect = outcome.connect,
+                  .bytes = outcome.bytes,
+                  .status = outcome.last_status,
+                  .error = outcome.error ? static_cast<int>(outcome.error->kind) : -1});
+  }
   recorder_.finish({.due = due,
                     .sent = sent,
-                    .done = outcome.done == Instant{} ? now() : outcome.done,
+                    .done = done,
                     .error = outcome.error,
                     .last_status = outcome.last_status,
                     .part = outcome.part});

@@ -9,6 +9,7 @@
 #include "load/gate.h"
 #include "load/pacer.h"
 #include "load/plan.h"
+#include "load/samples.h"
 #include "load/stop.h"
 #include "load/workload.h"
 #include "net/loop.h"
@@ -41,6 +42,8 @@ class Engine {
   // Of this thread, over the measure phase.
   const stats::ThreadUsage& usage() const { return usage_; }
   std::string_view io() const { return io_; }
+  // The raw rows of the measure phase, where the plan asks for them.
+  SampleFile& samples() { return samples_; }
 
  private:
   struct Member;  // a worker: its session, and its place in the open loop's list of the idle
@@ -76,6 +79,8 @@ class Engine {
   bool no_more_jobs_ = false;
   OpenLoopCounts open_loop_;
   stats::ThreadUsage usage_;
+  SampleFile samples_;
+  Instant measure_start_{};
   std::string_view io_;
 };
 

@@ -23,6 +23,7 @@ struct Plan {
   int threads = 1;
   std::uint64_t seed = 0;
   net::IoKind io = net::IoKind::automatic;
+  bool keep_samples = false;     // one row an operation, in a temporary file
   Nanos drain_limit = std::chrono::seconds(60);  // in-flight operations may take this long after the end
 };
 

@@ -154,6 +154,9 @@ Checked<Measured> run(const Plan& plan, Workload& workload, StopSignal& stop, co
   const Nanos phase = gate.last_completion() - gate.phase_start(Phase::measure);
   for (const auto& engine : engines) add_usage(measured.test.checks, engine->usage(), phase);
   judge(plan, measured.test);
+  if (plan.keep_samples) {
+    for (const auto& engine : engines) measured.samples.push_back(std::move(engine->samples()));
+  }
   if (plan.rate) measured.test.open_loop = open_loop_of(engines, measured.test);
   return measured;
 }

@@ -9,9 +9,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "load/plan.h"
+#include "load/samples.h"
 #include "load/stop.h"
 #include "load/workload.h"
 #include "stats/record.h"
@@ -42,6 +44,7 @@ struct Measured {
   std::string setup_failure;     // why the test could not be measured; its figures are empty then
   std::string io;                // "epoll", "uring"
   bool interrupted = false;
+  std::vector<SampleFile> samples;  // one a thread, where the plan asked for them
 };
 
 // Blocks until the test is over. A refusal: no loop could be made.

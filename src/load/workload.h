@@ -31,6 +31,10 @@ struct Outcome {
   int last_status = 0;                  // of its last answer; 0 where there was none
   std::optional<stats::PartId> part;    // the part of the test that it belongs to
   Instant done{};                       // its last byte; the zero instant: when the coroutine ended
+  // For raw samples, where the workload knows them: of its first request, and bytes received by all.
+  Instant first_byte{};
+  Nanos connect{};
+  std::uint64_t bytes = 0;
 };
 
 class Session {

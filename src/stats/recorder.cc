@@ -57,8 +57,7 @@ void Recorder::reset(Instant measure_start) {
   operations_.started = in_progress_;
   drained_ = 0;
   in_progress_area_ = time_in_progress_ = 0;
-  for (Distribution* one : {&latency_, &service_, &failed_, &aborted_age_, &lag_, &connect_, &tls_})
-    one->reset();
+  for (Distribution* one : {&latency_, &service_, &failed_, &aborted_age_, &lag_}) one->reset();
   statuses_.reset();
   errors_ = {};
   notes_ = {};
@@ -71,7 +70,7 @@ void Recorder::reset(Instant measure_start) {
   }
   for (auto& part : parts_) part.latency.reset();
   for (auto& ingredient : mix_) ingredient.count = 0;
-  opened_ = reused_ = reconnected_ = 0;
+  reused_ = 0;
   bytes_ = Bytes();
   series_.reset(measure_start);
 }

@@ -67,7 +67,8 @@ class Recorder {
   PartId part_id(std::string_view name);
   MixId mix_id(std::string_view name);
 
-  // Forgets everything but the names and the operations in progress; time 0 of the series is `measure_start`.
+  // Forgets everything but the names, the operations in progress and the connections that were opened before (they
+  // are in use, and their cost was paid for this test); time 0 of the series is `measure_start`.
   void reset(Instant measure_start);
   // The measure phase is over. What completes from here on (the drain) is counted and timed, but is in neither the
   // rate nor the series.

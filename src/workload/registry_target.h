@@ -18,6 +18,8 @@
 
 namespace plimsoll::workload {
 
+class AddressTally;
+
 // How a test uploads blobs.
 enum class UploadKind : std::uint8_t { put, post, stream, chunk };
 std::string_view name(UploadKind kind);
@@ -57,6 +59,8 @@ struct RegistryTarget {
   std::uint64_t chunk_size = 0;   // of UploadKind::chunk
   // Images that the registry refused to delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
+  // Connections by address; filled by what `connectors` makes.
+  std::shared_ptr<AddressTally> tally;
   // Makes the connectors of one thread.
   std::function<std::unique_ptr<oci::Connectors>(int thread)> connectors;
 

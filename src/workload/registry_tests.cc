@@ -71,9 +71,11 @@ class SizeDraw {
 
 // The ids under which a session counts what it drew.
 struct MixIds {
-  explicit MixIds(stats::Recorder& recorder)
-      : sizes{recorder.mix_id("1MB"), recorder.mix_id("10MB"), recorder.mix_id("100MB"), {}} {}
-  std::array<stats::MixId, 4> sizes;
+  // Nothing is registered where nothing is mixed, so that no shares are reported.
+  MixIds(stats::Recorder& recorder, bool mixed) {
+    if (mixed) sizes = {recorder.mix_id("1MB"), recorder.mix_id("10MB"), recorder.mix_id("100MB"), {}};
+  }
+  std::array<stats::MixId, 4> sizes{};
 };
 
 // --- Get Catalog: the whole list, page by page.
@@ -81,7 +83,7 @@ class CatalogSession final : public RegistrySession {
  public:
   CatalogSession(const load::Worker& worker, const RegistryTarget& target, const Contents& contents,
                  std::shared_ptr<ThreadRegistry> shared, std::uint64_t seeds)
-      : RegistrySession(worker, target, contents, std::move(shared)), seeds_(seeds), mix_(worker.recorder) {}
+      : RegistrySession(worker, target, contents, std::move(shared)), seeds_(seeds), mix_(worker.recorder, true) {}
 
   net::Task<Checked<void>> set_up() override {
     if (auto ready = co_await RegistrySession::set_up(); !ready) co_return ready;
@@ -112,7 +114,7 @@ class PushSession final : public RegistrySession {
         upload_(test.upload),
         draw_(test.sizes),
         mixes_(test.mixes_sizes()),
-        mix_(worker.recorder) {}
+        mix_(worker.recorder, mixes_) {}
 
   net::Task<load::Outcome> operate(std::uint64_t) override {
     const std::size_t size_class = draw_.draw(random());
@@ -137,7 +139,7 @@ class PullSession final : public RegistrySession {
       : RegistrySession(worker, target, contents, std::move(shared)),
         draw_(test.sizes),
         mixes_(test.mixes_sizes()),
-        mix_(worker.recorder) {}
+        mix_(worker.recorder, mixes_) {}
 
   net::Task<Checked<void>> set_up() override {
     if (auto ready = co_await RegistrySession::set_up(); !ready) co_return ready;

@@ -71,7 +71,7 @@ def test_without_deletes_it_warns_and_ends_well(plimsoll, docker_registry, tmp_p
     registry = docker_registry(delete=False)
     done = bench(plimsoll, registry.url, "-c", 2, "-n", 4, "-t", "^Push Monolith 1MB$", cwd=tmp_path)
     assert "refused to delete 4 of the images" in done.stderr
-    assert "Complete requests:     4" in done.stdout
+    assert "Complete requests:    4" in done.stdout
 
 
 def test_tls_and_basic_authentication(plimsoll, docker_registry, certificate, htpasswd, tmp_path):
@@ -152,7 +152,7 @@ def test_ci_cd_file_and_output_shape(plimsoll, docker_registry, tmp_path):
     assert lines[0] == f"Registry URL:      {registry.url}"
     assert "Skipping test Push Monolith 1MB" in lines
     assert "Preparing test data ..." in lines and "Starting tests ..." in lines
-    assert "Test name:             Pull 1MB" in lines
+    assert "Test name:            Pull 1MB" in lines
     assert any(re.fullmatch(r"Layer TTFB p99:\s+[0-9.]+(µs|ms|s)", line) for line in lines)
 
 
@@ -170,7 +170,7 @@ def test_interrupt_reports_and_cleans(plimsoll, docker_registry, tmp_path):
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "Test name:             Push Monolith 1MB" in out
+    assert "Test name:            Push Monolith 1MB" in out
     record = record_of(tmp_path / "r.json")
     assert record["interrupted"] is True
     operations = record["tests"][0]["operations"]
@@ -243,4 +243,4 @@ def test_answers_to_zb(plimsoll, docker_registry, tmp_path):
     assert "Usage: zb" in run(tmp_path / "zb", cwd=tmp_path, check=0).stdout
     done = run(tmp_path / "zb", "-c", 2, "-n", 4, "--src-cidr", "127.0.0.0/8", "--test-regex", "^Push Monolith 1MB$",
                registry.url, cwd=tmp_path, check=0)
-    assert "Complete requests:     4" in done.stdout
+    assert "Complete requests:    4" in done.stdout

@@ -1,0 +1,171 @@
+#include "cli/bench_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "base/random.h"
+#include "cli/bench_options.h"
+#include "cli/interrupt.h"
+#include "cli/outputs.h"
+#include "cli/progress_line.h"
+#include "cli/run_common.h"
+#include "cli/suite_run.h"
+#include "report/zb_text.h"
+#include "workload/origin_connectors.h"
+
+namespace plimsoll::cli {
+namespace {
+
+Checked<void> check_working_dir(const std::string& dir) {
+  if (dir.empty()) return {};
+  std::error_code error;
+  if (!std::filesystem::is_directory(dir, error)) return Refusal{fmt::format("--working-dir '{}' is no directory", dir)};
+  if (access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return Refusal{fmt::format("--working-dir '{}' cannot be read and written", dir)};
+  }
+  return {};
+}
+
+std::string current_directory() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+class BenchCommand final : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app_ = &app;
+    declare_bench_options(app, options_);
+  }
+
+  Exit run(const std::string& command_line) override {
+    if (options_.show_version) {
+      fmt::print("plimsoll {}\n", kVersion);
+      return Exit::good;
+    }
+    const auto selection = select_tests(options_.test_regex, options_.list_tests || !options_.upstream_url.empty());
+    if (!selection) return refuse(selection.error().message);
+    if (options_.list_tests) {
+      for (const auto* test : selection->chosen) fmt::print("{}\n", test->name);
+      return Exit::good;
+    }
+    if (options_.url.empty()) {
+      fmt::print("{}", app_->help());
+      return Exit::good;
+    }
+    return measure(*selection, command_line);
+  }
+
+ private:
+  Checked<void> check() {
+    if (!options_.source_cidr.empty() && !options_.source_ips.empty()) {
+      return Refusal{"--src-cidr and --src-ips exclude each other: give one of them"};
+    }
+    if (auto dir = check_working_dir(options_.working_dir); !dir) return dir;
+    if (auto enough = reserve_descriptors(options_.concurrency); !enough) return enough;
+    auto rules = parse_rules(options_.fail_if);
+    if (!rules) return rules.error();
+    rules_ = std::move(*rules);
+    return {};
+  }
+
+  Exit measure(const Selection& selection, const std::string& command_line) {
+    if (auto good = check(); !good) return refuse(good.error().message);
+    auto outputs = OutputFiles::open(options_.outputs, options_.result_file, options_.quiet);
+    if (!outputs) return refuse(outputs.error().message);
+    // Files that exist before the run must not stay behind, empty, when it never begins.
+    const std::uint64_t seed = options_.seed.value_or(system_seed());
+    auto registry = probe_registry(options_.url, "registry", options_, seed);
+    if (!registry) return outputs->refuse_before_run(registry.error().message);
+    std::optional<ProbedRegistry> upstream;
+    if (!options_.upstream_url.empty()) {
+      auto probed = probe_registry(options_.upstream_url, "upstream", options_, seed);
+      if (!probed) return outputs->refuse_before_run(probed.error().message);
+      upstream = std::move(*probed);
+      // The same names on both sides: what is pushed upstream is pulled from the target.
+      upstream->target->run_id = registry->target->run_id;
+    }
+    describe_run(*registry, selection, seed, command_line);
+    outputs->print(report::zb_header(record_));
+    const Exit ended = run_tests(*registry, upstream ? upstream->target.get() : nullptr, selection, seed, *outputs);
+    finish_record(*registry);
+    if (const auto written = outputs->write(record_); !written) return refuse(written.error().message);
+    return ended == Exit::good ? verdict(rules_, record_) : ended;
+  }
+
+  void describe_run(const ProbedRegistry& registry, const Selection& selection, std::uint64_t seed,
+                    const std::string& command_line) {
+    record_ = begin_record(command_line, seed);
+    record_.skipped = selection.skipped;
+    record_.working_dir = options_.working_dir.empty() ? current_directory() : options_.working_dir;
+    record_.upstream_url = options_.upstream_url;
+    record_.targets.push_back(registry.described);
+    record_.load.mode = options_.rate ? "open" : "closed";
+    record_.load.concurrency = options_.concurrency;
+    record_.load.rate = options_.rate.value_or(0);
+    record_.load.requests = options_.duration > Nanos{} && !options_.requests_given ? 0 : options_.requests;
+    record_.load.duration_s = seconds(options_.duration);
+    record_.load.warmup_s = seconds(options_.warmup);
+    record_.load.threads = options_.threads;
+  }
+
+  Exit run_tests(const ProbedRegistry& registry, const workload::RegistryTarget* upstream, const Selection& selection,
+                 std::uint64_t seed, OutputFiles& outputs) {
+    load::StopSignal stop;
+    const InterruptListener interrupts(stop);
+    ProgressLine progress;
+    for (const auto* test : selection.chosen) {
+      std::string io;
+      auto measured = run_registry_test(*test, *registry.target, upstream, options_, seed, stop,
+                                        progress.watch(std::string(test->name)), io);
+      progress.wipe();
+      if (!measured) {
+        // What was measured so far is not lost with the test that could not be.
+        finish_record(registry);
+        static_cast<void>(outputs.write(record_));
+        return refuse(measured.error().message);
+      }
+      record_.environment.io = io;
+      measured->target = registry.described.name;
+      outputs.print(report::zb_test_block(*measured));
+      warn(*measured);
+      record_.tests.push_back(std::move(*measured));
+      if (stop.requested()) {
+        record_.interrupted = true;
+        return Exit::interrupted;
+      }
+    }
+    return Exit::good;
+  }
+
+  static void warn(const stats::TestRecord& test) {
+    const auto left = test.details.find("left_behind");
+    if (left == test.details.end()) return;
+    fmt::print(stderr,
+               "plimsoll: {}: the registry refused to delete {} of the images that were pushed; they are still there\n",
+               test.name, left->second);
+  }
+
+  void finish_record(const ProbedRegistry& registry) {
+    stats::Target& target = record_.targets.front();
+    target.addresses.clear();
+    for (const auto& entry : registry.target->tally->entries()) {
+      target.addresses.push_back({entry.address, entry.connections, entry.problem});
+    }
+    evaluate_rules(rules_, record_);
+  }
+
+  CLI::App* app_ = nullptr;
+  BenchOptions options_;
+  std::vector<report::ThresholdRule> rules_;
+  stats::Record record_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench_command() { return std::make_unique<BenchCommand>(); }
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,197 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// CLI11 prints "NAME: message"; what() of a ValidationError is the whole line.
+template <class Value>
+CLI::callback_t parsed_by(Checked<Value> (*parse)(std::string_view), Value& into, const std::string& names) {
+  return [parse, &into, names](const CLI::results_t& values) {
+    auto value = parse(values.back());
+    if (!value) throw CLI::ValidationError(names, value.error().message);
+    into = *value;
+    return true;
+  };
+}
+
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, CLI::callback_t callback, const std::string& help,
+                        const std::string& type) {
+  CLI::Option* option = app.add_option(names, std::move(callback), help);
+  option->type_name(type)->type_size(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return option;
+}
+
+}  // namespace
+
+CLI::Option* add_duration(CLI::App& app, const std::string& names, Nanos& into, const std::string& help) {
+  return add_parsed(app, names, parsed_by(&parse_duration, into, names), help, "DURATION");
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<Nanos>& into,
+                          const std::string& help) {
+  return add_parsed(
+      app, names,
+      [&into, names](const CLI::results_t& values) {
+        auto value = parse_duration(values.back());
+        if (!value) throw CLI::ValidationError(names, value.error().message);
+        into = *value;
+        return true;
+      },
+      help, "DURATION");
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& names, std::uint64_t& into, const std::string& help) {
+  return add_parsed(app, names, parsed_by(&parse_size, into, names), help, "SIZE");
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& names, std::uint64_t& into, std::uint64_t least,
+                       const std::string& help) {
+  return add_parsed(
+      app, names,
+      [&into, least, names](const CLI::results_t& values) {
+        const auto value = parse_u64(values.back());
+        if (!value || *value < least) {
+          throw CLI::ValidationError(
+              names, fmt::format("'{}' is not a whole number of at least {}", values.back(), least));
+        }
+        into = *value;
+        return true;
+      },
+      help, "N");
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int least, const std::string& help) {
+  return add_parsed(
+      app, names,
+      [&into, least, names](const CLI::results_t& values) {
+        constexpr std::uint64_t kMost = 1'000'000;
+        const auto value = parse_u64(values.back());
+        if (!value || *value < static_cast<std::uint64_t>(least) || *value > kMost) {
+          throw CLI::ValidationError(
+              names, fmt::format("'{}' is not a whole number from {} to {}", values.back(), least, kMost));
+        }
+        into = static_cast<int>(*value);
+        return true;
+      },
+      help, "N");
+}
+
+CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into, const std::string& help) {
+  return add_parsed(
+      app, names,
+      [&into, names](const CLI::results_t& values) {
+        const auto value = parse_double(values.back());
+        if (!value || *value <= 0 || *value > 1e8) {
+          throw CLI::ValidationError(
+              names, fmt::format("'{}' is not a rate: expected a number a second, above 0 and at most 100000000",
+                                 values.back()));
+        }
+        into = *value;
+        return true;
+      },
+      help, "PER_SECOND");
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  return {[words](const std::string& given) {
+            if (std::ranges::find(words, given) != words.end()) return std::string();
+            return fmt::format("'{}' is not one of {}", given, fmt::join(words, ", "));
+          },
+          ""};
+}
+
+CLI::Option* add_outputs(CLI::App& app, const std::string& names, std::vector<Output>& into,
+                         const std::vector<std::string>& formats, const std::string& help) {
+  CLI::Option* option = app.add_option(
+      names,
+      [&into, formats, names](const CLI::results_t& values) {
+        for (const std::string& value : values) {
+          const auto equals = value.find('=');
+          Output output{value.substr(0, equals), equals == std::string::npos ? "" : value.substr(equals + 1)};
+          if (std::ranges::find(formats, output.format) == formats.end()) {
+            throw CLI::ValidationError(names, fmt::format("'{}' is not an output format: expected one of {}, each "
+                                                          "also as FORMAT=FILE",
+                                                          output.format, fmt::join(formats, ", ")));
+          }
+          into.push_back(std::move(output));
+        }
+        return true;
+      },
+      help);
+  option->type_name("FORMAT[=FILE]")->type_size(1)->expected(1)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeAll);
+  return option;
+}
+
+void add_io(CLI::App& app, net::IoKind& into) {
+  add_parsed(
+      app, "--io",
+      [&into](const CLI::results_t& values) {
+        const std::string& value = values.back();
+        if (value == "auto") {
+          into = net::IoKind::automatic;
+        } else if (value == "uring") {
+          into = net::IoKind::uring;
+        } else if (value == "epoll") {
+          into = net::IoKind::epoll;
+        } else {
+          throw CLI::ValidationError("--io", fmt::format("'{}' is not one of auto, uring, epoll", value));
+        }
+        return true;
+      },
+      "Event loop back end: auto (io_uring where the system allows it), uring or epoll", "KIND");
+}
+
+void add_connection_options(CLI::App& app, ConnectionSettings& into) {
+  app.add_option("--cacert", into.cacert, "Verify the server's certificate against this file (PEM)")->type_name("FILE");
+  app.add_option("--cert", into.cert, "Client certificate (PEM)")->type_name("FILE");
+  app.add_option("--key", into.key, "Key of the client certificate (PEM)")->type_name("FILE");
+  app.add_flag("--insecure", into.insecure, "Do not verify the server's certificate");
+  app.add_option("--connect-to", into.connect_to, "Connect to HOST2:PORT2 in place of HOST1:PORT1 (as curl does)")
+      ->type_name("HOST1:PORT1:HOST2:PORT2")
+      ->type_size(1);
+  app.add_option("--congestion", into.congestion, "TCP congestion control of our sockets (cubic, reno, bbr)")
+      ->type_name("NAME");
+  app.add_option("-H,--header", into.headers, "Add a header to every request; repeatable")
+      ->type_name("'NAME: VALUE'")
+      ->type_size(1);
+  add_io(app, into.io);
+}
+
+std::string masked_command_line(const std::vector<std::string>& arguments) {
+  std::string line;
+  bool mask_next = false;
+  for (const std::string& argument : arguments) {
+    std::string shown = argument;
+    if (mask_next) {
+      shown = argument.substr(0, argument.find(':')) + ":***";
+    } else if (argument.starts_with("-A") && argument.size() > 2) {
+      shown = "-A***";
+    } else if (argument.starts_with("--auth-creds=")) {
+      shown = "--auth-creds=***";
+    } else if (istarts_with(argument, "authorization:") || istarts_with(argument, "proxy-authorization:") ||
+               istarts_with(argument, "cookie:")) {
+      shown = argument.substr(0, argument.find(':')) + ": ***";
+    }
+    mask_next = argument == "-A" || argument == "--auth-creds" || argument == "-P";
+    const bool plain = !shown.empty() && shown.find_first_of(" \t\n\"'$&|;<>()*?[]{}\\`!#~") == std::string::npos;
+    if (!line.empty()) line += ' ';
+    if (plain) {
+      line += shown;
+    } else {
+      std::string quoted;
+      for (const char c : shown) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      line += "'" + quoted + "'";
+    }
+  }
+  return line;
+}
+
+}  // namespace plimsoll::cli

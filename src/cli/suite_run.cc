@@ -1,0 +1,257 @@
+#include "cli/suite_run.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "load/run.h"
+#include "net/scope.h"
+#include "oci/authenticator.h"
+#include "oci/reference.h"
+#include "workload/origin_connectors.h"
+
+namespace plimsoll::cli {
+namespace {
+
+Checked<net::SourcePool> sources_of(const BenchOptions& options) {
+  if (!options.source_cidr.empty()) {
+    auto pool = net::SourcePool::from_cidr(options.source_cidr);
+    if (!pool) return Refusal{"--src-cidr: " + pool.error().message};
+    return pool;
+  }
+  if (options.source_ips.empty()) return net::SourcePool{};
+  auto pool = net::SourcePool::from_list(options.source_ips);
+  if (!pool) return Refusal{"--src-ips: " + pool.error().message};
+  return pool;
+}
+
+Checked<http::Transport> transport_of(const BenchOptions& options) {
+  auto sources = sources_of(options);
+  if (!sources) return sources.error();
+  return http::Transport::make({.cacert = options.connection.cacert,
+                                .cert = options.connection.cert,
+                                .key = options.connection.key,
+                                .insecure = options.connection.insecure,
+                                .connect_to = options.connection.connect_to,
+                                .sources = std::move(*sources),
+                                .congestion = options.connection.congestion,
+                                .unix_socket = {},
+                                .alpn = {}});
+}
+
+// Header options, checked: nothing in them may end the line they stand in.
+Checked<std::vector<std::pair<std::string, std::string>>> headers_of(const std::vector<std::string>& given) {
+  std::vector<std::pair<std::string, std::string>> headers;
+  for (const std::string& line : given) {
+    const auto colon = line.find(':');
+    const std::string name = line.substr(0, colon);
+    if (colon == std::string::npos || !http::is_token(name) || !http::is_field_value(line.substr(colon + 1))) {
+      return Refusal{fmt::format("--header '{}': expected 'Name: value'", line)};
+    }
+    headers.emplace_back(name, std::string(trim(std::string_view(line).substr(colon + 1))));
+  }
+  return headers;
+}
+
+Checked<std::string> prefix_of(const std::string& repository) {
+  if (repository.empty()) return std::string();
+  if (!oci::is_repository_name(repository)) {
+    return Refusal{fmt::format("--repo '{}' is not a repository name (distribution-spec: lower case letters, digits, "
+                               "separated by . _ - and /)",
+                               repository)};
+  }
+  return repository + "/";
+}
+
+bool looks_like_html(std::string_view body) {
+  const auto start = body.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && body[start] == '<';
+}
+
+// Why an answer to GET /v2/ shows that there is no registry, or none that lets us in; empty where there is one.
+std::string objection(const oci::RegistryClient& registry, const Result<std::string>& ping, const std::string& url) {
+  const int status = registry.last_status();
+  if (!ping) {
+    if (status == 401 || status == 403) {
+      return fmt::format("{}: the registry refused us ({}): give credentials with -A user:password", url, status);
+    }
+    if (status == 404) return fmt::format("{} is not a registry: GET /v2/ answers 404", url);
+    const std::string& why = registry.detail().text;
+    return fmt::format("{}: {}", url, why.empty() ? describe(ping.error()) : why);
+  }
+  if (looks_like_html(*ping)) return fmt::format("{} is not a registry: GET /v2/ answers with an HTML page", url);
+  return {};
+}
+
+std::string run_id(std::uint64_t seed) {
+  // The seed repeats what a run draws; its names must not repeat, or a second run would find the first one's images.
+  std::uint64_t state = system_seed() ^ (seed << 32U);
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(splitmix64(state)));
+}
+
+net::Task<void> ping_into(oci::RegistryClient& registry, Result<std::string>& ping) {
+  ping = co_await registry.ping();
+}
+
+workload::UploadKind upload_of(const workload::RegistryTest& test, const BenchOptions& options) {
+  using workload::UploadKind;
+  if (options.upload == "put") return UploadKind::put;
+  if (options.upload == "post") return UploadKind::post;
+  if (options.upload == "stream") return UploadKind::stream;
+  if (options.upload == "chunk") return UploadKind::chunk;
+  if (options.chunk_size > 0 && test.upload == UploadKind::stream) return UploadKind::chunk;
+  return test.upload;
+}
+
+load::Plan plan_of(const BenchOptions& options, std::uint64_t seed) {
+  load::Plan plan;
+  plan.concurrency = options.concurrency;
+  plan.requests = options.duration > Nanos{} && !options.requests_given ? 0 : options.requests;
+  plan.duration = options.duration;
+  plan.warmup = options.warmup;
+  plan.rate = options.rate;
+  plan.max_workers = options.concurrency;
+  plan.threads = std::min(options.threads, options.concurrency);
+  plan.seed = seed;
+  plan.io = options.connection.io;
+  plan.drain_limit = std::max<Nanos>(std::chrono::seconds(10), options.timeout);
+  return plan;
+}
+
+}  // namespace
+
+Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name, const BenchOptions& options,
+                                       std::uint64_t seed) {
+  auto base = http::parse_url(url);
+  if (!base) {
+    return Refusal{fmt::format("'{}' is not a registry's URL: {} (expected a form like http://127.0.0.1:5000)", url,
+                               base.error().text)};
+  }
+  while (base->target.ends_with('/')) base->target.pop_back();
+  auto transport = transport_of(options);
+  if (!transport) return transport.error();
+  auto headers = headers_of(options.connection.headers);
+  if (!headers) return headers.error();
+  auto prefix = prefix_of(options.repository);
+  if (!prefix) return prefix.error();
+  std::optional<std::string_view> auth;
+  if (options.auth) auth = *options.auth;
+  auto credentials = oci::find_credentials(auth, base->authority());
+  if (!credentials) return credentials.error();
+  // Before any loop exists, so that a name that does not resolve is found at once.
+  if (auto connector = transport->connector(*base, 0); !connector) return connector.error();
+
+  ProbedRegistry probed;
+  probed.target = std::make_unique<workload::RegistryTarget>();
+  workload::RegistryTarget& target = *probed.target;
+  target.options = {.base = *base,
+                    .timeout = options.timeout,
+                    .deadline = options.deadline.value_or(Nanos::max()),
+                    .headers = std::move(*headers),
+                    .user_agent = fmt::format("plimsoll/{}", kVersion),
+                    .mirror_of = options.mirror_of,
+                    .retries = options.retries,
+                    .respect_retry_after = options.respect_retry_after,
+                    .verify = !options.no_verify,
+                    .keep_alive = !options.no_keepalive};
+  target.credentials = *credentials;
+  target.repository_prefix = *prefix;
+  target.run_id = run_id(seed);
+  target.nonce = options.same_content ? seed : system_seed() * 0x9e3779b97f4a7c15ULL ^ seed;
+  target.same_content = options.same_content;
+  target.skip_cleanup = options.skip_cleanup;
+  target.chunk_size = options.chunk_size == 0 ? 5U << 20U : options.chunk_size;
+  target.tally = std::make_shared<workload::AddressTally>();
+  target.connectors = [shared = std::make_shared<http::Transport>(std::move(*transport)), base = *base,
+                       tally = target.tally](int thread) -> std::unique_ptr<oci::Connectors> {
+    return std::make_unique<workload::OriginConnectors>(*shared, thread, base, tally);
+  };
+
+  auto loop = net::Loop::create(options.connection.io);
+  if (!loop) return loop.error();
+  const auto connectors = target.connectors(0);
+  std::string problem;
+  {
+    oci::Authenticator authenticator(**loop, *connectors, target.options.base, target.credentials);
+    oci::RegistryClient registry(**loop, *connectors, authenticator, target.options, nullptr, nullptr);
+    Result<std::string> ping;
+    (*loop)->run(ping_into(registry, ping));
+    problem = objection(registry, ping, url);
+    probed.described.server = registry.server();
+  }
+  if (!problem.empty()) return Refusal{problem};
+  probed.described.name = std::move(name);
+  probed.described.url = url;
+  probed.described.protocol = "HTTP/1.1";
+  return probed;
+}
+
+Checked<Selection> select_tests(const std::string& regex, bool with_sync) {
+  RE2::Options quiet;
+  quiet.set_log_errors(false);
+  const RE2 pattern(regex, quiet);
+  if (!pattern.ok()) {
+    return Refusal{fmt::format("--test-regex '{}' is not a regular expression (RE2): {}", regex, pattern.error())};
+  }
+  Selection selection;
+  for (const workload::RegistryTest& test : workload::registry_tests()) {
+    const bool found = RE2::PartialMatch(re2::StringPiece(test.name.data(), test.name.size()), pattern);
+    if (found && (with_sync || test.kind != workload::RegistryTestKind::sync)) {
+      selection.chosen.push_back(&test);
+    } else {
+      selection.skipped.emplace_back(test.name);
+    }
+  }
+  return selection;
+}
+
+Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test, const workload::RegistryTarget& target,
+                                             const workload::RegistryTarget* upstream, const BenchOptions& options,
+                                             std::uint64_t seed, load::StopSignal& stop, const load::Watch& watch,
+                                             std::string& io) {
+  const Instant start = now();
+  workload::RegistryTest chosen = test;
+  chosen.upload = upload_of(test, options);
+  auto contents = workload::Contents::make(chosen.size_classes(), target.nonce);
+  if (!contents) return contents.error();
+  const double prepare = seconds(now() - start);
+
+  const load::Plan plan = plan_of(options, seed);
+  workload::RegistryTarget measured_target = target;
+  if (chosen.kind == workload::RegistryTestKind::sync) {
+    // A registry that syncs answers the first request only when it has copied the whole image.
+    measured_target.options.timeout = std::max<Nanos>(target.options.timeout, std::chrono::minutes(30));
+  }
+  *target.left_behind = 0;
+  const auto workload = make_workload(chosen, measured_target, *contents,
+                                      {.workers = plan.concurrency,
+                                       .threads = plan.threads,
+                                       .requests = plan.requests == 0 ? options.requests : plan.requests,
+                                       .upstream = upstream});
+  auto measured = load::run(plan, *workload, stop, watch);
+  if (!measured) return measured.error();
+  io = measured->io;
+  if (!measured->setup_failure.empty() && !measured->interrupted) {
+    return Refusal{fmt::format("{}: {}", test.name, measured->setup_failure)};
+  }
+  stats::TestRecord record = std::move(measured->test);
+  record.name = test.name;
+  record.action = test.action();
+  record.phases_s.prepare = prepare;
+  if (chosen.kind != workload::RegistryTestKind::catalog) record.upload = name(chosen.upload);
+  if (options.legacy_timing) {
+    const stats::Phases& p = record.phases_s;
+    record.details["legacy_time_s"] = fmt::format("{}", p.setup + p.warmup + p.measure + p.drain + p.cleanup);
+  }
+  if (const auto left = target.left_behind->load(); left > 0) {
+    record.details["left_behind"] = fmt::format("{}", left);
+  }
+  return record;
+}
+
+}  // namespace plimsoll::cli

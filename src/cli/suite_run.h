@@ -1,0 +1,44 @@
+// Runs the chosen tests of the registry suite one after the other, and turns each into a test of the record.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/bench_options.h"
+#include "cli/command.h"
+#include "http/transport.h"
+#include "load/run.h"
+#include "load/stop.h"
+#include "stats/record.h"
+#include "workload/registry_tests.h"
+
+namespace plimsoll::cli {
+
+// A registry that was found to be one.
+struct ProbedRegistry {
+  std::unique_ptr<workload::RegistryTarget> target;
+  stats::Target described;  // for the record
+};
+
+// Resolves, connects and asks GET /v2/ once, before anything is written. The refusal is one line that says why this
+// is no registry that can be measured.
+Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name, const BenchOptions& options,
+                                       std::uint64_t seed);
+
+// The tests that `-t` finds and that can run, and the names of the others.
+struct Selection {
+  std::vector<const workload::RegistryTest*> chosen;
+  std::vector<std::string> skipped;
+};
+Checked<Selection> select_tests(const std::string& regex, bool with_sync);
+
+// One test. `watch` may be null.
+Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test, const workload::RegistryTarget& target,
+                                             const workload::RegistryTarget* upstream, const BenchOptions& options,
+                                             std::uint64_t seed, load::StopSignal& stop, const load::Watch& watch,
+                                             std::string& io);
+
+}  // namespace plimsoll::cli
