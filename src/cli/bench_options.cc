@@ -58,7 +58,8 @@ void declare_output(CLI::App& app, BenchOptions& o) {
   app.add_flag("--legacy-timing", o.legacy_timing, "Count set-up and clean-up as zb does, for an old time series");
   app.add_option("--fail-if", o.fail_if, "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
       ->type_name("CONDITION")
-      ->type_size(1);
+      ->type_size(1)
+      ->allow_extra_args(false);
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ class HttpCommand final : public Command {
     for (const std::string& text : options_.urls) {
       auto url = http::parse_url(text);
       if (!url) {
-        return Refusal{fmt::format("'{}' is not a URL: {} (expected a form like http://127.0.0.1:8080/path)", text,
+        return Refusal{fmt::format("'{}' is not a URL: {} (expected a form like http://127.0.0.1:8080/path)",
+                                   masked_url(text),
                                    url.error().text)};
       }
       requests_.push_back({.method = "GET", .url = std::move(*url), .headers = {}, .body = {}});

@@ -64,7 +64,8 @@ void declare_output(CLI::App& app, HttpOptions& o) {
   app.add_flag("--quiet", o.quiet, "No report on stdout");
   app.add_option("--fail-if", o.fail_if, "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
       ->type_name("CONDITION")
-      ->type_size(1);
+      ->type_size(1)
+      ->allow_extra_args(false);
 }
 
 }  // namespace

@@ -156,20 +156,31 @@ void add_connection_options(CLI::App& app, ConnectionSettings& into) {
   app.add_flag("--insecure", into.insecure, "Do not verify the server's certificate");
   app.add_option("--connect-to", into.connect_to, "Connect to HOST2:PORT2 in place of HOST1:PORT1 (as curl does)")
       ->type_name("HOST1:PORT1:HOST2:PORT2")
-      ->type_size(1);
+      ->type_size(1)
+      ->allow_extra_args(false);
   app.add_option("--congestion", into.congestion, "TCP congestion control of our sockets (cubic, reno, bbr)")
       ->type_name("NAME");
   app.add_option("-H,--header", into.headers, "Add a header to every request; repeatable")
       ->type_name("'NAME: VALUE'")
-      ->type_size(1);
+      ->type_size(1)
+      ->allow_extra_args(false);
   add_io(app, into.io);
+}
+
+std::string masked_url(std::string_view url) {
+  const auto scheme = url.find("://");
+  if (scheme == std::string_view::npos) return std::string(url);
+  const auto start = scheme + 3;
+  const auto at = url.substr(0, url.find_first_of("/?#", start)).rfind('@');
+  if (at == std::string_view::npos || at < start) return std::string(url);
+  return fmt::format("{}***{}", url.substr(0, start), url.substr(at));
 }
 
 std::string masked_command_line(const std::vector<std::string>& arguments) {
   std::string line;
   bool mask_next = false;
   for (const std::string& argument : arguments) {
-    std::string shown = argument;
+    std::string shown = masked_url(argument);
     if (mask_next) {
       shown = argument.substr(0, argument.find(':')) + ":***";
     } else if (argument.starts_with("-A") && argument.size() > 2) {

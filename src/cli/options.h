@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -47,6 +48,9 @@ struct ConnectionSettings {
 };
 void add_connection_options(CLI::App& app, ConnectionSettings& into);
 void add_io(CLI::App& app, net::IoKind& into);
+
+// A URL as it may be shown: user information in it is masked.
+std::string masked_url(std::string_view url);
 
 // A command line for the record, with what follows -A and Authorization masked.
 std::string masked_command_line(const std::vector<std::string>& arguments);

@@ -129,7 +129,8 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
                                        std::uint64_t seed) {
   auto base = http::parse_url(url);
   if (!base) {
-    return Refusal{fmt::format("'{}' is not a registry's URL: {} (expected a form like http://127.0.0.1:5000)", url,
+    return Refusal{fmt::format("'{}' is not a registry's URL: {} (expected a form like http://127.0.0.1:5000)",
+                               masked_url(url),
                                base.error().text)};
   }
   while (base->target.ends_with('/')) base->target.pop_back();
