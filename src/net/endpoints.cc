@@ -4,10 +4,12 @@
 
 namespace plimsoll::net {
 
-Endpoints::Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion, std::size_t first)
+Endpoints::Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion,
+                     std::size_t first)
     : sources_(std::move(sources)), congestion_(std::move(congestion)), next_(first) {
   for (Address& address : addresses) {
-    endpoints_.push_back({.address = address, .connections = 0, .answered = false, .aside = false, .problem = {}});
+    endpoints_.push_back(
+        {.address = address, .connections = 0, .answered = false, .aside = false, .problem = {}});
   }
 }
 

@@ -30,7 +30,8 @@ class Endpoints {
   };
 
   // `first`: where the round robin starts, so that threads do not all begin with the same address.
-  Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion, std::size_t first = 0);
+  Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion,
+            std::size_t first = 0);
 
   Task<Result<std::unique_ptr<Stream>>> open(Loop& loop, Patience patience);
 

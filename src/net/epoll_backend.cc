@@ -50,7 +50,6 @@ class EpollSocket final : public Socket {
   bool readable_ = false;
   bool hung_up_ = false;
   bool writable_;
-  bool is_tcp_;
 };
 
 class EpollBackend final : public Backend {
@@ -86,14 +85,7 @@ class EpollBackend final : public Backend {
 
   void wait(Loop& loop, Instant until) override {
     std::array<epoll_event, 256> events;  // NOLINT: filled by the kernel
-    timespec timeout{};
-    const timespec* limit = nullptr;
-    if (until != kNever) {
-      const auto left = std::max<std::int64_t>(0, (until - plimsoll::now()).count());
-      timeout = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-      limit = &timeout;
-    }
-    const int count = epoll_pwait2(fd_, events.data(), static_cast<int>(events.size()), limit, nullptr);
+    const int count = wait_for_events(events, until);
     loop.tick();
     for (int i = 0; i < count; ++i) dispatch(events[static_cast<std::size_t>(i)]);
   }
@@ -123,6 +115,28 @@ class EpollBackend final : public Backend {
 
   std::uint64_t key(std::uint32_t slot) const {
     return static_cast<std::uint64_t>(slots_[slot].generation) << 32 | slot;
+  }
+
+  int wait_for_events(std::array<epoll_event, 256>& events, Instant until) {
+    const auto size = static_cast<int>(events.size());
+    timespec timeout{};
+    const timespec* limit = nullptr;
+    if (until != kNever) {
+      const auto left = std::max<std::int64_t>(0, (until - plimsoll::now()).count());
+      timeout = {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+      limit = &timeout;
+    }
+    if (has_pwait2_) {
+      const int count = epoll_pwait2(fd_, events.data(), size, limit, nullptr);
+      if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
+      has_pwait2_ = false;  // a kernel before 5.11, or a container's profile from before it
+    }
+    // In milliseconds, rounded up: late rather than early, and never a busy loop.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::seconds(timeout.tv_sec) +
+                                                                   Nanos(timeout.tv_nsec));
+    constexpr std::int64_t kMost = 1'000'000;
+    return epoll_wait(fd_, events.data(), size,
+                      limit == nullptr ? -1 : static_cast<int>(std::min<std::int64_t>(left.count(), kMost)));
   }
 
   std::uint32_t take_slot() {
@@ -155,13 +169,14 @@ class EpollBackend final : public Backend {
   }
 
   int fd_;
+  bool has_pwait2_ = true;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::unordered_map<ReadyWatch*, std::uint32_t> watches_;
 };
 
 EpollSocket::EpollSocket(Loop& loop, EpollBackend& backend, int fd, bool connecting)
-    : Socket(loop, fd), backend_(backend), writable_(!connecting), is_tcp_(peer().family() != AF_UNIX) {
+    : Socket(loop, fd), backend_(backend), writable_(!connecting) {
   int error = 0;
   slot_ = backend_.add(*this, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, error);
   if (error != 0) abort({ErrorKind::out_of_descriptors, error, "epoll takes no more descriptors"});
@@ -209,8 +224,8 @@ bool EpollSocket::try_discard(std::uint64_t limit, Result<std::uint64_t>& out) {
   constexpr std::uint64_t kPiece = 16 << 20;
   Result<std::size_t> got;
   const bool done =
-      is_tcp_ ? receive_some(nullptr, static_cast<std::size_t>(std::min(limit, kPiece)), MSG_TRUNC, got)
-              : receive_some(loop().scratch(), std::min<std::size_t>(limit, Loop::kScratch), 0, got);
+      is_tcp() ? receive_some(nullptr, static_cast<std::size_t>(std::min(limit, kPiece)), MSG_TRUNC, got)
+               : receive_some(loop().scratch(), std::min<std::size_t>(limit, Loop::kScratch), 0, got);
   if (!done) return false;
   if (got) {
     out = *got;

@@ -90,6 +90,11 @@ Socket::Moved Socket::receive_now(char* buffer, std::size_t size, int flags) {
   }
 }
 
+bool Socket::is_tcp() {
+  if (!is_tcp_) is_tcp_ = local().family() != AF_UNIX;
+  return *is_tcp_;
+}
+
 Error stream_error(int errno_value) {
   if (errno_value == ETIMEDOUT) return {ErrorKind::reset, errno_value, ""};
   return socket_error(errno_value);

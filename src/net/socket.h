@@ -1,6 +1,8 @@
 // A connected, non-blocking socket and what both back ends do with it the same way, by plain system calls.
 #pragma once
 
+#include <optional>
+
 #include "net/stream.h"
 
 namespace plimsoll::net {
@@ -25,9 +27,12 @@ class Socket : public Stream {
   Moved send_now(std::string_view first, std::string_view second);
   Moved send_file_now(int file, std::uint64_t offset, std::uint64_t length);
   Moved receive_now(char* buffer, std::size_t size, int flags = 0);
+  // Whether MSG_TRUNC discards (tcp(7)); asked of the kernel once, when it is first needed.
+  bool is_tcp();
 
  private:
   int fd_;
+  std::optional<bool> is_tcp_;
 };
 
 // The error of an established connection, whose ETIMEDOUT (retransmissions or keep-alive probes that nobody

@@ -49,7 +49,8 @@ Address network_of(const Address& address, unsigned prefix) {
 }  // namespace
 
 Checked<SourcePool> SourcePool::from_cidr(std::string_view cidr) {
-  const Refusal refusal{fmt::format("'{}' is not a network: expected ADDRESS/PREFIX, such as 127.0.0.0/8", cidr)};
+  const Refusal refusal{
+      fmt::format("'{}' is not a network: expected ADDRESS/PREFIX, such as 127.0.0.0/8", cidr)};
   const auto slash = cidr.find('/');
   if (slash == std::string_view::npos) return refusal;
   const auto address = Address::parse_ip(cidr.substr(0, slash), 0);
@@ -82,8 +83,8 @@ Checked<SourcePool> SourcePool::from_list(std::string_view list) {
   for (const std::string_view part : parts) {
     const auto address = Address::parse_ip(trim(part), 0);
     if (!address) {
-      return Refusal{fmt::format("'{}' in '{}' is not an IP address: expected a list such as 127.0.0.2,127.0.0.3", part,
-                                 list)};
+      return Refusal{fmt::format(
+          "'{}' in '{}' is not an IP address: expected a list such as 127.0.0.2,127.0.0.3", part, list)};
     }
     pool.ranges_.push_back({*address, 1});
   }

@@ -33,12 +33,17 @@ void TimerWheel::arm(Timer& timer, Instant due) {
   // A tick after the due time, so that it never fires early; at least the next tick, so that it is not missed.
   const std::uint64_t tick = std::max(tick_of(due) + 1, current_ + 1);
   const std::uint64_t slot = tick % kSlots;
+  next_tick_ = std::min(next_tick_, tick);
   timer.link_before(slots_[slot]);
   occupied_[slot / 64] |= 1ULL << (slot % 64);
 }
 
 void TimerWheel::advance(Instant now) {
   const std::uint64_t target = tick_of(now);
+  if (target < next_tick_) {
+    current_ = std::max(current_, target);
+    return;
+  }
   // After a long sleep one full turn visits every slot once.
   if (target > current_ + kSlots) current_ = target - kSlots;
   while (current_ < target) {
@@ -63,9 +68,15 @@ void TimerWheel::advance(Instant now) {
     }
     if (head.next_ == &head) occupied_[slot / 64] &= ~(1ULL << (slot % 64));
   }
+  next_tick_ = find_next();
 }
 
 Instant TimerWheel::next_wake() const {
+  if (next_tick_ == kNoTick) return kNever;
+  return Instant(Nanos(static_cast<std::int64_t>(next_tick_ << kTickBits)));
+}
+
+std::uint64_t TimerWheel::find_next() const {
   for (std::uint64_t ahead = 1; ahead <= kSlots;) {
     const std::uint64_t slot = (current_ + ahead) % kSlots;
     const std::uint64_t word = occupied_[slot / 64] >> (slot % 64);
@@ -76,11 +87,11 @@ Instant TimerWheel::next_wake() const {
     ahead += static_cast<std::uint64_t>(std::countr_zero(word));
     const std::uint64_t found = (current_ + ahead) % kSlots;
     if (slots_[found].next_ != &slots_[found]) {
-      return Instant(Nanos(static_cast<std::int64_t>((current_ + ahead) << kTickBits)));
+      return current_ + ahead;
     }
     occupied_[found / 64] &= ~(1ULL << (found % 64));
   }
-  return kNever;
+  return kNoTick;
 }
 
 }  // namespace plimsoll::net

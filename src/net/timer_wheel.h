@@ -46,8 +46,8 @@ class TimerWheel {
   void arm(Timer& timer, Instant due);
   // Fires what is due at `now`, in order of ticks.
   void advance(Instant now);
-  // When advance() should next be called: never later than the first due timer needs (give or take a tick),
-  // sometimes earlier. kNever where nothing is armed.
+  // When advance() should next be called: never later than the first due timer needs, sometimes earlier (where a
+  // timer was disarmed since). kNever where nothing was armed.
   Instant next_wake() const;
 
  private:
@@ -64,7 +64,14 @@ class TimerWheel {
     return static_cast<std::uint64_t>(t.time_since_epoch().count()) >> kTickBits;
   }
 
+  static constexpr std::uint64_t kNoTick = UINT64_MAX;
+  // The first tick that may have a timer, from the slots.
+  std::uint64_t find_next() const;
+
   std::uint64_t current_;  // the last tick that was looked at
+  // No timer fires before this tick; it is lowered when one is armed and found anew when it has passed, so that a
+  // turn of the loop costs no search.
+  mutable std::uint64_t next_tick_ = kNoTick;
   std::array<Head, kSlots> slots_;
   // Which slots may hold timers: set when one is armed, cleared when the slot is found empty.
   mutable std::array<std::uint64_t, kSlots / 64> occupied_{};

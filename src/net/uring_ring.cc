@@ -1,6 +1,7 @@
 #include "net/uring_ring.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -56,6 +57,13 @@ int open_newest(UringRing::QueueInit queue_init, io_uring& ring) {
   return status;
 }
 
+// Not above the limit on descriptors, which liburing would raise behind our back.
+int most_files() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 16 * 1024));
+}
+
 }  // namespace
 
 void UringRing::FreeMemory::operator()(void* memory) const {
@@ -68,8 +76,10 @@ Checked<std::unique_ptr<UringRing>> UringRing::open(QueueInit queue_init) {
   ring->open_ = true;
   if (const int status = ring->register_buffers(); status < 0) return refusal(-status);
   if (const int status = ring->try_multishot(); status < 0) return refusal(-status);
-  // Saves looking the descriptor up at every turn; where that fails nothing is lost.
+  // Both save looking descriptors up; where they fail nothing is lost.
   io_uring_register_ring_fd(&ring->ring_);
+  const int files = most_files();
+  if (io_uring_register_files_sparse(&ring->ring_, static_cast<unsigned>(files)) == 0) ring->files_ = files;
   ring->send_memory_ = std::make_unique_for_overwrite<char[]>(kSendMemory);
   return ring;
 }
@@ -201,6 +211,23 @@ std::string_view UringRing::copy_for_send(std::string_view first, std::string_vi
   if (!second.empty()) std::memcpy(copy + first.size(), second.data(), second.size());
   send_used_ += size;
   return {copy, size};
+}
+
+int UringRing::register_file(int fd) {
+  if (free_files_.empty()) {
+    if (files_used_ == files_) return -1;
+    free_files_.push_back(files_used_++);
+  }
+  const int index = free_files_.back();
+  if (io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &fd, 1) != 1) return -1;
+  free_files_.pop_back();
+  return index;
+}
+
+void UringRing::unregister_file(int index) {
+  const int none = -1;
+  io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &none, 1);
+  free_files_.push_back(index);
 }
 
 std::string_view UringRing::received(const UringCompletion& completion) const {

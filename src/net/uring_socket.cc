@@ -20,6 +20,8 @@ constexpr std::size_t kMostSpill = 16 * 1024;
 constexpr int kFullBuffers = 8;
 // How many receives stay bulk after the last large one: heads between large bodies don't switch to and fro.
 constexpr int kBulkReceives = 64;
+// A connection that lives so long pays for its place in the ring's table of files.
+constexpr int kSendsToRegister = 32;
 constexpr std::uint64_t kLargeDiscard = 32 * 1024;
 constexpr std::uint64_t kMostDiscard = 16 << 20;
 
@@ -29,7 +31,6 @@ UringSocket::UringSocket(Loop& loop, UringBackend& backend, int fd, bool connect
     : Socket(loop, fd),
       backend_(backend),
       key_(backend.add(*this)),
-      is_tcp_(peer().family() != AF_UNIX),
       writable_(!connecting),
       small_settled_(backend.ring().settlements() - 1),
       queued_at_(backend.ring().submissions() - 1) {}
@@ -43,6 +44,7 @@ UringSocket::~UringSocket() {
   if (polling_out_) backend_.ring().cancel(key(UringOp::poll_out));
   // An entry that is still queued would act on whatever gets this descriptor's number next.
   if (queued_at_ == backend_.ring().submissions()) backend_.ring().submit();
+  if (file_index_ >= 0) backend_.ring().unregister_file(file_index_);
   backend_.remove(key_);
 }
 
@@ -176,8 +178,8 @@ bool UringSocket::try_discard(std::uint64_t limit, Result<std::uint64_t>& out) {
   if (limit >= kLargeDiscard) expect_bulk(true);
   Result<std::size_t> got;
   const bool done =
-      is_tcp_ ? receive_more(nullptr, std::min(limit, kMostDiscard), MSG_TRUNC, got)
-              : receive_more(loop().scratch(), std::min<std::uint64_t>(limit, Loop::kScratch), 0, got);
+      is_tcp() ? receive_more(nullptr, std::min(limit, kMostDiscard), MSG_TRUNC, got)
+               : receive_more(loop().scratch(), std::min<std::uint64_t>(limit, Loop::kScratch), 0, got);
   if (!done) return false;
   if (got) {
     out = *got;
@@ -227,6 +229,12 @@ bool UringSocket::send_small(std::string_view& first, std::string_view& second) 
   io_uring_prep_send(&entry, descriptor(), small_.data(), small_.size(),
                      MSG_NOSIGNAL | MSG_DONTWAIT | MSG_WAITALL);
   entry.flags |= IOSQE_CQE_SKIP_SUCCESS;
+  if (file_index_ >= 0) {
+    entry.fd = file_index_;
+    entry.flags |= IOSQE_FIXED_FILE;
+  } else if (++small_sends_ == kSendsToRegister) {
+    file_index_ = backend_.ring().register_file(descriptor());
+  }
   entry.user_data = user_data;
   small_settled_ = backend_.ring().settlements();
   traffic_.sent += small_.size();

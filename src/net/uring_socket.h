@@ -57,7 +57,6 @@ class UringSocket final : public Socket {
 
   UringBackend& backend_;
   UringKey key_;
-  bool is_tcp_;
 
   // Receiving.
   std::string_view window_;  // in a buffer of the ring (while it is dispatched) or in lent_
@@ -79,7 +78,9 @@ class UringSocket final : public Socket {
   bool reacted_ = true;     // the peer has answered since the last large send, so its buffer has drained
   std::string_view small_;  // the last small send, until it is settled
   std::uint64_t
-      small_settled_;     // ring.settlements() when it was queued; no small send is out when they differ
+      small_settled_;  // ring.settlements() when it was queued; no small send is out when they differ
+  int small_sends_ = 0;
+  int file_index_ = -1;   // in the ring's table of files
   std::string leftover_;  // of small sends, what the kernel could not take
   int send_error_ = 0;
   bool shutdown_when_sent_ = false;
