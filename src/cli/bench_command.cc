@@ -13,6 +13,8 @@
 #include "cli/progress_line.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
+#include "report/closing.h"
+#include "report/findings.h"
 #include "report/zb_text.h"
 #include "workload/origin_connectors.h"
 
@@ -92,6 +94,7 @@ class BenchCommand final : public Command {
     outputs->print(report::zb_header(record_));
     const Exit ended = run_tests(*registry, upstream ? upstream->target.get() : nullptr, selection, seed, *outputs);
     finish_record(*registry);
+    outputs->print(report::closing_lines(record_));
     if (const auto written = outputs->write(record_); !written) return refuse(written.error().message);
     return ended == Exit::good ? verdict(rules_, record_) : ended;
   }
@@ -155,6 +158,7 @@ class BenchCommand final : public Command {
     for (const auto& entry : registry.target->tally->entries()) {
       target.addresses.push_back({entry.address, entry.connections, entry.problem});
     }
+    record_.findings = report::record_findings(record_);
     evaluate_rules(rules_, record_);
   }
 

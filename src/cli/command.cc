@@ -9,6 +9,8 @@
 
 #include "cli/bench_command.h"
 #include "cli/http_command.h"
+#include "cli/report_command.h"
+#include "cli/serve_command.h"
 #include "cli/options.h"
 
 #ifndef PLIMSOLL_VERSION
@@ -22,6 +24,10 @@ constexpr std::array kCommands = {
     CommandEntry{"bench", "Measure a registry with zb's suite of pushes, pulls and mixes", kBenchExamples,
                  &make_bench_command},
     CommandEntry{"http", "Load HTTP URLs: the job of ab, wrk and h2load", kHttpExamples, &make_http_command},
+    CommandEntry{"serve", "Run the embedded registry and static file server", kServeExamples, &make_serve_command},
+    CommandEntry{"report", "Render results: text, HTML, Markdown, CSV, plots", kReportExamples, &make_report_command},
+    CommandEntry{"compare", "Say which figures changed beyond noise between two results", kCompareExamples,
+                 &make_compare_command},
 };
 
 }  // namespace

@@ -19,6 +19,8 @@
 #include "cli/run_common.h"
 #include "cli/sample_files.h"
 #include "report/ab_text.h"
+#include "report/closing.h"
+#include "report/findings.h"
 #include "workload/http_load.h"
 
 namespace plimsoll::cli {
@@ -246,7 +248,9 @@ class HttpCommand final : public Command {
     describe(record, *measured, load, keep_alive);
     if (!options_.html) outputs.print(".....done\n");
     print_report(record.tests.front(), outputs);
+    record.findings = report::record_findings(record);
     evaluate_rules(rules_, record);
+    if (!options_.html) outputs.print(report::closing_lines(record));
     if (const auto written = outputs.write(record); !written) return refuse(written.error().message);
     if (const auto written = rows.write(record, measured->samples); !written) return refuse(written.error().message);
     if (measured->interrupted) return Exit::interrupted;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/command.h"
+#include "cli/documents.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -16,7 +17,8 @@ void print_usage(std::FILE* out) {
   for (const CommandEntry& entry : commands()) fmt::print(out, "  {:<9} {}\n", entry.name, entry.summary);
   fmt::print(out,
              "\n  plimsoll COMMAND --help explains a command, with examples.\n"
-             "  plimsoll --version prints the version.\n");
+             "  plimsoll --version prints the version; plimsoll man the manual page (troff); plimsoll completion\n"
+             "  bash|zsh|fish a completion script.\n");
 }
 
 // The program answers to zb's and ab's names too (an installed link): then there is no command word.
@@ -39,6 +41,16 @@ Exit dispatch(std::span<char* const> arguments) {
   }
   if (word == "-v" || word == "--version" || word == "version") {
     fmt::print("plimsoll {}\n", kVersion);
+    return Exit::good;
+  }
+  if (word == "man") {
+    fmt::print("{}", man_page());
+    return Exit::good;
+  }
+  if (word == "completion") {
+    const auto script = completion(rest.size() > 1 ? rest[1] : "");
+    if (!script) return refuse(script.error().message);
+    fmt::print("{}", *script);
     return Exit::good;
   }
   const CommandEntry* entry = find_command(word);
