@@ -1,7 +1,9 @@
 #include "cli/serve_command.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -37,6 +39,7 @@ class ServeCommand final : public Command {
   int threads_ = 1;
   Nanos drain_ = std::chrono::seconds(10);
   bool quiet_ = false;
+  bool end_with_parent_ = false;
 };
 
 void ServeCommand::declare(CLI::App& app) {
@@ -55,6 +58,7 @@ void ServeCommand::declare(CLI::App& app) {
       ->needs(root);
   add_duration(app, "--upload-expiry", options_.upload_expiry,
                "Drop uploads that nobody went on with for so long");
+  app.add_flag("--end-with-parent", end_with_parent_, "End when the process that started this one ends");
   app.add_flag("--read-only", options_.registry.read_only, "Refuse whatever would change something");
   app.add_option("--static", files_, "Serve the files below DIR under PATH; repeatable")
       ->type_name("PATH=DIR");
@@ -110,6 +114,11 @@ Checked<void> ServeCommand::complete() {
 }
 
 Exit ServeCommand::run(const std::string& /*command_line*/) {
+  if (end_with_parent_) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // It may have died before that.
+    if (getppid() == 1) return Exit::good;
+  }
   if (auto completed = complete(); !completed) return refuse(completed.error().message);
   raise_descriptor_limit();
   // Blocked here, so that every thread that starts now leaves them to sigwait below.
