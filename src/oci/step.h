@@ -12,22 +12,22 @@
 namespace plimsoll::oci {
 
 enum class Step : std::uint8_t {
-  ping,             // "ping GET": GET /v2/
-  token,            // "token GET" or POST at the token server
-  catalog,          // "catalog GET"
-  tags,             // "tags GET"
-  referrers,        // "referrers GET"
-  upload_post,      // "upload POST": opens a session (end-4a), or mounts (end-11)
-  mount_post,       // "mount POST"
-  layer_post,       // "layer POST": monolithic upload in one POST (end-4b)
+  ping,         // "ping GET": GET /v2/
+  token,        // "token GET" or POST at the token server
+  catalog,      // "catalog GET"
+  tags,         // "tags GET"
+  referrers,    // "referrers GET"
+  upload_post,  // "upload POST": opens a session (end-4a), or mounts (end-11)
+  mount_post,   // "mount POST"
+  layer_post,   // "layer POST": monolithic upload in one POST (end-4b)
   config_post,
-  layer_patch,      // "layer PATCH"
+  layer_patch,  // "layer PATCH"
   config_patch,
-  layer_put,        // "layer PUT": closes a session, with or without the content
+  layer_put,  // "layer PUT": closes a session, with or without the content
   config_put,
-  upload_get,       // "upload GET": what a session holds (end-13)
-  upload_delete,    // "upload DELETE": cancels it
-  manifest_put,     // "manifest PUT"
+  upload_get,     // "upload GET": what a session holds (end-13)
+  upload_delete,  // "upload DELETE": cancels it
+  manifest_put,   // "manifest PUT"
   manifest_head,
   manifest_get,
   config_head,
@@ -37,7 +37,7 @@ enum class Step : std::uint8_t {
   manifest_delete,
   tag_delete,
   blob_delete,
-  storage,          // "storage GET": the hop that a redirect led to
+  storage,  // "storage GET": the hop that a redirect led to
 };
 inline constexpr std::size_t kSteps = 26;
 
@@ -45,7 +45,7 @@ std::string_view name(Step step);
 
 // What became of one request. Statuses of requests that a flow survives (a 401 before a token) are told too.
 struct StepReport {
-  int status = 0;                       // 0 where no answer came
+  int status = 0;  // 0 where no answer came
   Instant sent{};
   std::optional<Instant> first_byte;
   Instant done{};
