@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "cli/bench_options.h"
+#include "cli/embedded_registry.h"
 #include "cli/interrupt.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
@@ -54,14 +58,54 @@ class BenchCommand final : public Command {
       for (const auto* test : selection->chosen) fmt::print("{}\n", test->name);
       return Exit::good;
     }
-    if (options_.url.empty()) {
+    if (!options_.url.empty()) return measure(*selection, command_line);
+    // zb prints its usage then; plimsoll measures its own registry.
+    if (app_->get_name() == "zb") {
       fmt::print("{}", app_->help());
       return Exit::good;
     }
-    return measure(*selection, command_line);
+    return measure_embedded(*selection, command_line);
   }
 
  private:
+  // The embedded registry in a process of its own, which leaves the generator a core.
+  Exit measure_embedded(const Selection& selection, const std::string& command_line) {
+    if (!options_.requests_given && options_.duration == Nanos{}) {
+      // Enough for a first look in some ten seconds.
+      options_.requests = 8;
+      options_.concurrency = std::max(options_.concurrency, 4);
+    }
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    auto registry =
+        EmbeddedRegistry::start({"--threads", fmt::format("{}", cores > 2 ? cores - 1 : 1)});
+    if (!registry) return refuse(registry.error().message);
+    options_.url = registry->url();
+    const Exit ended = measure(selection, command_line);
+    if (!options_.quiet && options_.outputs.empty()) print_verdict();
+    return ended;
+  }
+
+  // One line: what was the limit, how much went through, what wants more requests.
+  void print_verdict() const {
+    double most = 0;
+    std::string fastest;
+    bool client_bound = false;
+    bool few = false;
+    for (const auto& test : record_.tests) {
+      const double moved = static_cast<double>(test.bytes.sent + test.bytes.received);
+      const double bandwidth = test.phases_s.measure > 0 ? moved / test.phases_s.measure : 0;
+      if (bandwidth > most) fastest = test.name;
+      most = std::max(most, bandwidth);
+      client_bound = client_bound || test.checks.client_bound;
+      few = few || !test.latency_s.unsupported.empty();
+    }
+    if (record_.tests.empty()) return;
+    fmt::print("Verdict: {} was the limit; up to {}/s ({}){}.\nAgain:   {}{}\n",
+               client_bound ? "the generator" : "the registry", human_size(most), fastest,
+               few ? "; percentiles from p98 on want more requests (-n 1000)" : "", record_.command,
+               options_.seed ? "" : fmt::format(" --seed {}", record_.seed));
+  }
+
   Checked<void> check() {
     if (!options_.source_cidr.empty() && !options_.source_ips.empty()) {
       return Refusal{"--src-cidr and --src-ips exclude each other: give one of them"};

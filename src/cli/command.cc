@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/text.h"
 #include "cli/bench_command.h"
 #include "cli/http_command.h"
 #include "cli/report_command.h"
@@ -62,7 +63,8 @@ Exit run_command(const CommandEntry& entry, std::span<char* const> arguments, st
   const std::unique_ptr<Command> command = entry.make();
   const auto app = make_app(entry, *command, called_as);
   std::vector<std::string> given(arguments.begin(), arguments.end());
-  std::vector<std::string> shown{std::string(called_as)};
+  std::vector<std::string> shown;
+  for (const std::string_view word : split(called_as, ' ')) shown.emplace_back(word);
   shown.insert(shown.end(), given.begin(), given.end());
   try {
     std::ranges::reverse(given);  // CLI11 takes them from the back
