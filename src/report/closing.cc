@@ -16,6 +16,8 @@ std::string closing_lines(const stats::Record& record) {
     }
   }
   for (const stats::Finding& finding : record.findings) {
+    // Each test's own lines have said so already.
+    if (finding.id == "too-few-samples") continue;
     out += fmt::format("Finding:\t{} ({}): {}\n", finding.id, finding.severity, printable(finding.summary));
   }
   for (const stats::Threshold& threshold : record.thresholds) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "report/markdown.h"
 #include "report/plain.h"
@@ -131,6 +133,19 @@ std::string targets_markdown(const Record& record) {
   return markdown_table({"Target", "URL", "Addresses", "Protocol", "TLS", "Server"}, rows, 6);
 }
 
+// What one operation moves, where the tests say it.
+std::string data_size_markdown(const Record& record) {
+  std::set<std::uint64_t> sizes;
+  for (const stats::TestRecord& test : record.tests) {
+    const auto found = test.details.find("data_size");
+    if (const auto size = found == test.details.end() ? std::nullopt : parse_u64(found->second))
+      sizes.insert(*size);
+  }
+  std::vector<std::string> words;
+  for (const std::uint64_t size : sizes) words.push_back(human_size(static_cast<double>(size)));
+  return words.empty() ? "" : fmt::format("DATA_SIZE: {}\n\n", join(words, ", "));
+}
+
 }  // namespace
 
 EnvironmentTable hardware(const Record& record) {
@@ -161,7 +176,8 @@ EnvironmentTable versions(const Record& record) {
 }
 
 std::string environment_markdown(const Record& record) {
-  return as_markdown(hardware(record)) + as_markdown(versions(record)) + targets_markdown(record);
+  return as_markdown(hardware(record)) + as_markdown(versions(record)) + data_size_markdown(record) +
+         targets_markdown(record);
 }
 
 }  // namespace plimsoll::report

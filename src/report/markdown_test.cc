@@ -37,6 +37,13 @@ TEST(Environment, HasAColumnAMachine) {
   EXPECT_EQ(versions(record).rows[0], (std::vector<std::string>{"distribution", "", "2.8.2"}));
 }
 
+TEST(Environment, SaysTheDataSize) {
+  stats::Record record = test::example_record();
+  EXPECT_EQ(environment_markdown(record).find("DATA_SIZE"), std::string::npos);
+  for (stats::TestRecord& test : record.tests) test.details["data_size"] = "206096395";
+  EXPECT_NE(environment_markdown(record).find("DATA_SIZE: 206 MB\n"), std::string::npos);
+}
+
 TEST(Closing, Golden) {
   test::expect_golden("closing.txt", closing_lines(test::example_record()));
 }
