@@ -12,6 +12,7 @@
 #include "cli/http_command.h"
 #include "cli/report_command.h"
 #include "cli/serve_command.h"
+#include "cli/sweep_command.h"
 #include "cli/options.h"
 
 #ifndef PLIMSOLL_VERSION
@@ -25,6 +26,8 @@ constexpr std::array kCommands = {
     CommandEntry{"bench", "Measure a registry with zb's suite of pushes, pulls and mixes", kBenchExamples,
                  &make_bench_command},
     CommandEntry{"http", "Load HTTP URLs: the job of ab, wrk and h2load", kHttpExamples, &make_http_command},
+    CommandEntry{"sweep", "A campaign: pushes and pulls over levels of concurrency", kSweepExamples,
+                 &make_sweep_command},
     CommandEntry{"serve", "Run the embedded registry and static file server", kServeExamples, &make_serve_command},
     CommandEntry{"report", "Render results: text, HTML, Markdown, CSV, plots", kReportExamples, &make_report_command},
     CommandEntry{"compare", "Say which figures changed beyond noise between two results", kCompareExamples,

@@ -107,9 +107,8 @@ Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin
   }
   net::SourcePool sources = settings_.sources;
   sources.skip(static_cast<std::uint64_t>(thread) * 1009);
-  return std::make_unique<OriginConnector>(
-      net::Endpoints(std::move(addresses), std::move(sources), settings_.congestion, static_cast<std::size_t>(thread)),
-      std::move(tls), origin.host);
+  return std::make_unique<OriginConnector>(std::move(addresses), std::move(sources), settings_.congestion,
+                                           static_cast<std::size_t>(thread), std::move(tls), origin.host);
 }
 
 }  // namespace plimsoll::http

@@ -28,8 +28,12 @@ struct TransportSettings {
 // Connections to one origin, for one thread. Counts them per address.
 class OriginConnector final : public Connector {
  public:
-  OriginConnector(net::Endpoints endpoints, std::unique_ptr<net::TlsContext> tls, std::string host)
-      : endpoints_(std::move(endpoints)), tls_(std::move(tls)), host_(std::move(host)) {}
+  // `first`: where the round robin over the addresses starts. `tls` is null for http.
+  OriginConnector(std::vector<net::Address> addresses, net::SourcePool sources, std::string congestion,
+                  std::size_t first, std::unique_ptr<net::TlsContext> tls, std::string host)
+      : endpoints_(std::move(addresses), std::move(sources), std::move(congestion), first),
+        tls_(std::move(tls)),
+        host_(std::move(host)) {}
 
   net::Task<Result<Opened>> open(net::Loop& loop, net::Patience patience) override;
   std::string failure() const override { return failure_; }

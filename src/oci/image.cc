@@ -67,6 +67,10 @@ std::uint64_t ImageShape::layer_bytes() const {
 void next_image(LayerSource& source, const ImageShape& shape, Image& image) {
   image.layers.resize(shape.layers());
   for (std::size_t i = 0; i < shape.layers(); ++i) source.next(shape.layer(i), image.layers[i]);
+  rewrite_documents(image);
+}
+
+void rewrite_documents(Image& image) {
   write_config(image.layers, image.config);
   image.config_digest = Digest::of(image.config);
   write_manifest(image, image.manifest);

@@ -42,4 +42,7 @@ struct Image {
 // Draws an image of the shape. Its configuration and manifest are as unique as its layers.
 void next_image(LayerSource& source, const ImageShape& shape, Image& image);
 
+// Makes configuration and manifest anew, after layers were replaced by others.
+void rewrite_documents(Image& image);
+
 }  // namespace plimsoll::oci

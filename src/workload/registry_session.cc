@@ -5,26 +5,9 @@
 #include <utility>
 
 #include "oci/media_types.h"
+#include "workload/layer_body.h"
 
 namespace plimsoll::workload {
-namespace {
-
-// A generated layer as a request's body: it can be read again from any offset.
-class LayerBody final : public http::RequestBody {
- public:
-  explicit LayerBody(const oci::Layer& layer) : layer_(layer) {}
-  std::optional<std::uint64_t> length() const override { return layer_.size(); }
-  http::BodyPiece piece(std::uint64_t offset) const override {
-    const oci::ContentPiece piece = layer_.piece(offset);
-    return {.bytes = piece.bytes, .file = piece.file, .file_offset = piece.file_offset};
-  }
-
- private:
-  const oci::Layer& layer_;
-};
-
-}  // namespace
-
 void register_steps(stats::Recorder& recorder) {
   for (std::size_t i = 0; i < oci::kSteps; ++i) recorder.step_id(name(static_cast<oci::Step>(i)));
 }

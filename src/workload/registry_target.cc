@@ -21,20 +21,30 @@ std::string_view name(UploadKind kind) {
 }
 
 Checked<Contents> Contents::make(unsigned classes, std::uint64_t seed) {
-  Contents contents;
-  if (classes == 0) return contents;
-  std::uint64_t largest = 0;
+  std::vector<std::vector<std::uint64_t>> images;
   for (std::size_t i = 0; i < kSizeClasses.size(); ++i) {
-    if ((classes >> i & 1U) != 0) largest = std::max(largest, kSizeClasses[i].bytes);
+    const bool wanted = (classes >> i & 1U) != 0;
+    images.push_back(wanted ? std::vector{kSizeClasses[i].bytes} : std::vector<std::uint64_t>());
   }
+  return of_images(images, seed);
+}
+
+Checked<Contents> Contents::of_images(const std::vector<std::vector<std::uint64_t>>& images, std::uint64_t seed) {
+  Contents contents;
+  std::uint64_t largest = 0;
+  for (const auto& layers : images) {
+    for (const std::uint64_t size : layers) largest = std::max(largest, size);
+  }
+  if (largest == 0) return contents;
   auto pattern = oci::Pattern::make(largest, seed);
   if (!pattern) return pattern.error();
   contents.pattern_ = std::make_unique<oci::Pattern>(std::move(*pattern));
-  for (std::size_t i = 0; i < kSizeClasses.size(); ++i) {
-    if ((classes >> i & 1U) == 0) continue;
-    auto shape = oci::ImageShape::make(*contents.pattern_, {kSizeClasses[i].bytes});
+  for (const auto& layers : images) {
+    contents.shapes_.emplace_back();
+    if (layers.empty()) continue;
+    auto shape = oci::ImageShape::make(*contents.pattern_, layers);
     if (!shape) return shape.error();
-    contents.shapes_[i] = std::make_unique<oci::ImageShape>(std::move(*shape));
+    contents.shapes_.back() = std::make_unique<oci::ImageShape>(std::move(*shape));
   }
   return contents;
 }

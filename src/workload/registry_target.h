@@ -39,13 +39,16 @@ class Contents {
   // the record calls `prepare`.
   static Checked<Contents> make(unsigned classes, std::uint64_t seed);
 
+  // Images of any shape, each a list of layer sizes; image i is shape(i).
+  static Checked<Contents> of_images(const std::vector<std::vector<std::uint64_t>>& images, std::uint64_t seed);
+
   const oci::ImageShape& shape(std::size_t size_class) const { return *shapes_[size_class]; }
   // Memory that the content holds, page cache of files of ours included.
   std::size_t memory() const { return pattern_ == nullptr ? 0 : pattern_->memory(); }
 
  private:
   std::unique_ptr<oci::Pattern> pattern_;
-  std::array<std::unique_ptr<oci::ImageShape>, kSizeClasses.size()> shapes_;
+  std::vector<std::unique_ptr<oci::ImageShape>> shapes_;  // null where a class is not prepared
 };
 
 struct RegistryTarget {
