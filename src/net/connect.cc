@@ -38,8 +38,10 @@ Task<Result<std::unique_ptr<Stream>>> connect(Loop& loop, Address to, const Conn
     close(fd);
     co_return Error{ErrorKind::connect_refused, error, "the congestion control asked for is not available"};
   }
-  if ((options.source && bind_source(fd, *options.source) != 0)) {
-    const Error error = socket_error(errno);
+  if (options.source && bind_source(fd, *options.source) != 0) {
+    const Error error = errno == EADDRNOTAVAIL ? Error{ErrorKind::connect_refused, errno,
+                                                       "the source address is not this machine's"}
+                                               : socket_error(errno);
     close(fd);
     co_return error;
   }

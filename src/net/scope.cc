@@ -62,8 +62,12 @@ void TaskScope::finished() {
 
 void Event::open() {
   open_ = true;
-  // Those that wait anew while these are resumed are for the next open(); those that are destroyed meanwhile
-  // unlink themselves.
+  pulse();
+}
+
+void Event::pulse() {
+  // Those that wait anew while these are resumed are for the next time; those that are destroyed meanwhile unlink
+  // themselves.
   Node woken;
   if (waiters_.next != &waiters_) {
     woken.link_before(waiters_);

@@ -88,6 +88,8 @@ class Event {
   bool is_open() const { return open_; }
   void open();
   void shut() { open_ = false; }
+  // Resumes those who wait now, and stays shut.
+  void pulse();
 
   auto wait() {
     struct Waiter : Node {

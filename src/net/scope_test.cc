@@ -180,6 +180,24 @@ TEST(Event, WaitingAnewInsideOpenIsForTheNextTime) {
   task.destroy();
 }
 
+TEST(Event, APulseResumesThoseWhoWaitAndNoOther) {
+  std::string log;
+  Event event;
+  Held waits_again([](Event& gate, std::string& into) -> Task<void> {
+    for (;;) {
+      co_await gate.wait();
+      into += 'a';
+    }
+  }(event, log));
+  event.pulse();
+  EXPECT_EQ(log, "a");
+  EXPECT_FALSE(event.is_open());
+  const Held late(wait_for(event, log, 'b'));
+  EXPECT_EQ(log, "a");
+  event.pulse();
+  EXPECT_EQ(log, "aab");
+}
+
 TEST(Loop, ForgetsSleepersThatAreDestroyed) {
   const auto loop = make_loop();
   std::string log;

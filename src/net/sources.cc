@@ -99,7 +99,7 @@ std::optional<Address> SourcePool::next(int family) {
   std::uint64_t total = 0;
   for (const Range& range : ranges_) total += range.first.family() == family ? range.count : 0;
   if (total == 0) return std::nullopt;
-  std::uint64_t at = position_++ % total;
+  std::uint64_t at = (family == AF_INET ? v4_position_ : v6_position_)++ % total;
   for (const Range& range : ranges_) {
     if (range.first.family() != family) continue;
     if (at < range.count) return advanced(range.first, at);

@@ -26,7 +26,10 @@ class SourcePool {
   // The next address of the family (AF_INET, AF_INET6); nullopt where there is none.
   std::optional<Address> next(int family);
   // Moves the start on, so that threads do not all draw the same addresses.
-  void skip(std::uint64_t count) { position_ += count; }
+  void skip(std::uint64_t count) {
+    v4_position_ += count;
+    v6_position_ += count;
+  }
 
  private:
   struct Range {
@@ -34,7 +37,9 @@ class SourcePool {
     std::uint64_t count = 1;  // at most 2^32 of an IPv6 network are used
   };
   std::vector<Range> ranges_;
-  std::uint64_t position_ = 0;
+  // Each family's own: connections that alternate between families would else see every second address only.
+  std::uint64_t v4_position_ = 0;
+  std::uint64_t v6_position_ = 0;
 };
 
 }  // namespace plimsoll::net
