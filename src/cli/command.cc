@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/bench_command.h"
+#include "cli/doctor_command.h"
 #include "cli/http_command.h"
 #include "cli/report_command.h"
 #include "cli/serve_command.h"
@@ -32,6 +33,8 @@ constexpr std::array kCommands = {
     CommandEntry{"report", "Render results: text, HTML, Markdown, CSV, plots", kReportExamples, &make_report_command},
     CommandEntry{"compare", "Say which figures changed beyond noise between two results", kCompareExamples,
                  &make_compare_command},
+    CommandEntry{"doctor", "Say what a registry supports, where it strays, and what bends a measurement here",
+                 kDoctorExamples, &make_doctor_command},
 };
 
 }  // namespace

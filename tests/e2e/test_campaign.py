@@ -1,0 +1,176 @@
+"""`sweep`, `report`, `compare`, `doctor`, and `bench` on the embedded registry."""
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import ROOT, end, free_port, run, wait_for_port
+
+PUBLISHED = ROOT.parent / "shared" / "data" / "openstack-artifactory-2016"
+
+
+@pytest.fixture
+def serve(plimsoll, tmp_path):
+    """serve(*options) -> URL of an embedded registry."""
+    running = []
+
+    def start(*options):
+        port = free_port()
+        process = subprocess.Popen([plimsoll, "serve", "--listen", str(port), *map(str, options)],
+                                   stdout=subprocess.DEVNULL)
+        running.append(process)
+        wait_for_port(port, process)
+        return f"http://127.0.0.1:{port}"
+
+    yield start
+    for process in running:
+        end(process)
+
+
+def sweep(plimsoll, url, *options, cwd, check=0):
+    return run(plimsoll, "sweep", "--concurrency", "1,3", "--iterations", 12, "--image", "60kB,3kB,2kB", "--out", "c",
+               *options, url, cwd=cwd, check=check)
+
+
+def test_sweep_leaves_the_documents_folder(plimsoll, serve, tmp_path):
+    done = sweep(plimsoll, serve(), cwd=tmp_path)
+    out = tmp_path / "c"
+    for level in (1, 3):
+        for action in ("push", "pull"):
+            lines = (out / f"concurrency-{level}" / f"{action}_results.csv").read_text().splitlines()
+            assert lines[0] == "iteration,spent_time" and len(lines) == 13
+    record = json.loads((out / "result.json").read_text())
+    assert [(t["action"], t["concurrency"], t["operations"]["ok"]) for t in record["tests"]] == [
+        ("push", 1, 12), ("pull", 1, 12), ("push", 3, 12), ("pull", 3, 12)]
+    assert (out / "summary.csv").exists() and (out / "summary.md").exists()
+    assert len(list((out / "plots").glob("*.svg"))) >= 8
+    assert "PUSH_TIME(CONCURRENCY)" in done.stdout
+    # docker's way: three layers and a configuration are asked for before they are sent.
+    steps = {s["name"]: s["count"] for s in record["tests"][0]["steps"]}
+    assert steps["layer HEAD"] == 36 and steps["config HEAD"] == 12 and steps["layer PUT"] == 36
+
+
+def test_sweep_goes_on_where_it_stopped(plimsoll, serve, tmp_path):
+    url = serve()
+    sweep(plimsoll, url, cwd=tmp_path)
+    (tmp_path / "c" / "concurrency-3" / "pull_results.csv").unlink()
+    done = sweep(plimsoll, url, cwd=tmp_path)
+    ran = [line for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(ran) == 1 and "pull c=3" in ran[0]
+
+
+def test_two_targets_side_by_side(plimsoll, serve, docker_registry, tmp_path):
+    registry = docker_registry()
+    run(plimsoll, "sweep", "--target", f"own={serve()}", "--target", f"cncf={registry.url}", "--interleave", "--repeat",
+        2, "--concurrency", 2, "--iterations", 6, "--image", "20kB", "--client", "serial", "--out", "c", cwd=tmp_path,
+        check=0)
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    assert len(record["tests"]) == 8
+    assert {t["target"] for t in record["tests"]} == {"own", "cncf"}
+    assert (tmp_path / "c" / "cncf" / "repeat-2" / "concurrency-2" / "pull_results.csv").exists()
+    assert registry.leftovers() == []
+
+
+def test_reuse_sends_less(plimsoll, serve, tmp_path):
+    sweep(plimsoll, serve(), "--reuse", 0.67, "--actions", "push", "--spread", "one-repository", cwd=tmp_path)
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    steps = {s["name"]: s["count"] for s in record["tests"][0]["steps"]}
+    assert steps["layer HEAD"] == 36 and steps["layer PUT"] == 12
+
+
+def test_report_of_the_published_campaign(plimsoll, tmp_path):
+    if not PUBLISHED.exists():
+        pytest.skip("the openstack campaign's raw figures are not beside this checkout")
+    text = run(plimsoll, "report", PUBLISHED, cwd=tmp_path, check=0).stdout
+    for row in ["474.1983588 21.41779709 447.7350837 471.5060248", "20.45173717 18.13562512 18.45595757 18.70360937",
+                "10.30138803 0.167137146 8.50843117 9.09850688"]:
+        assert row in " ".join(text.split()), row
+    csv = run(plimsoll, "report", "-o", "csv", PUBLISHED, cwd=tmp_path, check=0).stdout.splitlines()
+    assert csv[0] == "target,action,concurrency,iterations,maximum,minimum,average,p90" and len(csv) == 11
+
+
+def test_report_page(plimsoll, serve, tmp_path):
+    run(plimsoll, "bench", "-n", 20, "-t", "^Pull 1MB$", "--result", "r.json", serve(), cwd=tmp_path, check=0)
+    done = run(plimsoll, "report", "-o", "html=r.html", "r.json", cwd=tmp_path)
+    if done.returncode == 2 and "page" in done.stderr:
+        assert shutil.which("npm") is None
+        return
+    assert done.returncode == 0, done.stderr
+    assert "Pull 1MB" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda p: p / "missing.json", "does not exist"),
+    (lambda p: (p / "x.json").write_text("{") and p / "x.json", "x.json"),
+    (lambda p: (p / "y.json").write_text('{"schema":"plimsoll.result/9"}') and p / "y.json", "plimsoll.result/9"),
+    (lambda p: (p / "empty").mkdir() or p / "empty", "empty"),
+])
+def test_report_refuses_in_one_line(plimsoll, tmp_path, make, words):
+    done = run(plimsoll, "report", make(tmp_path), cwd=tmp_path, check=2)
+    assert len(done.stderr.splitlines()) == 1 and words in done.stderr
+
+
+def test_compare(plimsoll, serve, tmp_path):
+    url = serve()
+    for name in ("a", "b"):
+        run(plimsoll, "bench", "-n", 30, "-t", "^Pull 1MB$", "--result", f"{name}.json", url, cwd=tmp_path, check=0)
+    done = run(plimsoll, "compare", "a.json", "b.json", cwd=tmp_path, check=0)
+    assert "p99" in done.stdout
+    slower = json.loads((tmp_path / "a.json").read_text())
+    (tmp_path / "c.json").write_text(json.dumps(slower))
+    run(plimsoll, "compare", "-o", "md", "--fail-if", "p99 > +5%", "a.json", "c.json", cwd=tmp_path, check=0)
+
+
+def test_doctor_on_docker_registry(plimsoll, docker_registry, tmp_path):
+    registry = docker_registry()
+    done = run(plimsoll, "doctor", registry.url, "-o", "text", "-o", "json=d.json", cwd=tmp_path, check=0)
+    record = json.loads((tmp_path / "d.json").read_text())
+    told = {c["id"]: c["supported"] for c in record["capabilities"]}
+    # registry-wire: single POST answers 202, no anonymous mount, no referrers; everything plain works.
+    assert told["upload-post"] == "no" and told["mount-anonymous"] == "no" and told["referrers"] == "no"
+    for yes in ["reachable", "push", "pull", "upload-put", "upload-stream", "upload-chunks", "mount-cross",
+                "digest-header", "delete-manifest", "delete-blob", "upload-status", "upload-cancel"]:
+        assert told[yes] == "yes", (yes, done.stdout)
+    assert "This machine" in done.stdout
+    assert registry.leftovers() == []
+
+
+def test_doctor_read_only_changes_nothing(plimsoll, docker_registry, tmp_path):
+    registry = docker_registry()
+    run(plimsoll, "doctor", "--read-only", registry.url, cwd=tmp_path, check=0)
+    assert registry.get("/v2/_catalog")["repositories"] in ([], None)
+
+
+def test_doctor_of_a_machine_feeds_describe(plimsoll, serve, tmp_path):
+    run(plimsoll, "doctor", "-o", "json=server.json", cwd=tmp_path, check=0)
+    sweep(plimsoll, serve(), "--describe", "server.json", "--actions", "push", cwd=tmp_path)
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    assert record["machines"][0]["kernel"]
+
+
+def test_bench_without_a_url(plimsoll, tmp_path):
+    done = run(plimsoll, "bench", "-n", 10, "-t", "^(Push Monolith|Pull) 1MB$", cwd=tmp_path, check=0)
+    assert "Verdict:" in done.stdout and "--seed" in done.stdout
+    time.sleep(0.2)
+    left = run("pgrep", "-f", f"{pathlib.Path(plimsoll)} serve --listen 127.0.0.1:0")
+    assert left.stdout == ""
+
+
+def test_embedded_registry_ends_with_a_killed_bench(plimsoll, tmp_path):
+    process = subprocess.Popen([plimsoll, "bench", "--duration", "30s", "-t", "^Pull 1MB$"], cwd=tmp_path,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1.5)
+    children = run("pgrep", "-P", process.pid).stdout.split()
+    assert len(children) == 1
+    process.send_signal(signal.SIGKILL)
+    process.wait(5)
+    for _ in range(100):
+        if not pathlib.Path(f"/proc/{children[0]}").exists() or "Z" in pathlib.Path(
+                f"/proc/{children[0]}/stat").read_text().split(")")[1][:3]:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the embedded registry outlived the program that started it")
