@@ -18,8 +18,12 @@ inline Instant now() {
   return Instant(Nanos(t.tv_sec * 1'000'000'000LL + t.tv_nsec));
 }
 
-inline double seconds(Nanos d) { return static_cast<double>(d.count()) * 1e-9; }
-inline Nanos from_seconds(double s) { return Nanos(static_cast<std::int64_t>(s * 1e9)); }
+inline double seconds(Nanos d) {
+  return static_cast<double>(d.count()) * 1e-9;
+}
+inline Nanos from_seconds(double s) {
+  return Nanos(static_cast<std::int64_t>(s * 1e9));
+}
 
 // "Never": far enough for any run, near enough that adding to it does not overflow.
 inline constexpr Instant kNever = Instant(Nanos(INT64_MAX / 4));

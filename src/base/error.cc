@@ -8,11 +8,26 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::array<std::string_view, kErrorKinds> kErrorNames = {
-    "resolve",     "connect_refused", "connect_timeout", "out_of_ports",      "out_of_descriptors",
-    "tls",         "reset",           "closed",          "timeout",           "deadline",
-    "protocol",    "short_body",      "digest_mismatch", "unexpected_status", "unauthorized",
-    "throttled",   "upload_lost",     "redirect_loop",   "token",             "cancelled"};
+constexpr std::array<std::string_view, kErrorKinds> kErrorNames = {"resolve",
+                                                                   "connect_refused",
+                                                                   "connect_timeout",
+                                                                   "out_of_ports",
+                                                                   "out_of_descriptors",
+                                                                   "tls",
+                                                                   "reset",
+                                                                   "closed",
+                                                                   "timeout",
+                                                                   "deadline",
+                                                                   "protocol",
+                                                                   "short_body",
+                                                                   "digest_mismatch",
+                                                                   "unexpected_status",
+                                                                   "unauthorized",
+                                                                   "throttled",
+                                                                   "upload_lost",
+                                                                   "redirect_loop",
+                                                                   "token",
+                                                                   "cancelled"};
 
 constexpr std::array<std::string_view, kNoteKinds> kNoteNames = {
     "nonstandard_status",     "range_mismatch", "head_unsupported", "mount_missed", "digest_header_missing",
@@ -37,8 +52,12 @@ bool code_is_status(ErrorKind kind) {
 
 }  // namespace
 
-std::string_view name(ErrorKind kind) { return kErrorNames[static_cast<std::size_t>(kind)]; }
-std::string_view name(NoteKind kind) { return kNoteNames[static_cast<std::size_t>(kind)]; }
+std::string_view name(ErrorKind kind) {
+  return kErrorNames[static_cast<std::size_t>(kind)];
+}
+std::string_view name(NoteKind kind) {
+  return kNoteNames[static_cast<std::size_t>(kind)];
+}
 
 std::string describe(const Error& error) {
   std::string out(name(error.kind));

@@ -13,26 +13,26 @@
 namespace plimsoll {
 
 enum class ErrorKind : std::uint8_t {
-  resolve,            // the host name has no address
-  connect_refused,    // the peer said no to a connection
-  connect_timeout,    // no answer to a connection attempt in time
-  out_of_ports,       // EADDRNOTAVAIL: no local port is left
-  out_of_descriptors, // EMFILE, ENFILE
-  tls,                // handshake or verification failed
-  reset,              // ECONNRESET, EPIPE
-  closed,             // the peer closed in the middle of an exchange
-  timeout,            // no progress within --timeout
-  deadline,           // the operation exceeded --deadline
-  protocol,           // the peer's bytes are not the protocol
-  short_body,         // fewer bytes than announced
-  digest_mismatch,    // the content is not what its digest says
-  unexpected_status,  // an answer that the protocol does not foresee here
-  unauthorized,       // 401 or 403 after all that could be tried
-  throttled,          // 429
-  upload_lost,        // 404 on an upload URL that the registry gave and had accepted
+  resolve,             // the host name has no address
+  connect_refused,     // the peer said no to a connection
+  connect_timeout,     // no answer to a connection attempt in time
+  out_of_ports,        // EADDRNOTAVAIL: no local port is left
+  out_of_descriptors,  // EMFILE, ENFILE
+  tls,                 // handshake or verification failed
+  reset,               // ECONNRESET, EPIPE
+  closed,              // the peer closed in the middle of an exchange
+  timeout,             // no progress within --timeout
+  deadline,            // the operation exceeded --deadline
+  protocol,            // the peer's bytes are not the protocol
+  short_body,          // fewer bytes than announced
+  digest_mismatch,     // the content is not what its digest says
+  unexpected_status,   // an answer that the protocol does not foresee here
+  unauthorized,        // 401 or 403 after all that could be tried
+  throttled,           // 429
+  upload_lost,         // 404 on an upload URL that the registry gave and had accepted
   redirect_loop,
-  token,              // the token server refused or answered nonsense
-  cancelled,          // the run ended first
+  token,      // the token server refused or answered nonsense
+  cancelled,  // the run ended first
 };
 inline constexpr std::size_t kErrorKinds = 20;
 
@@ -57,8 +57,8 @@ std::string_view name(NoteKind kind);
 // An error of one request. Trivially copyable: failing allocates nothing.
 struct Error {
   ErrorKind kind = ErrorKind::protocol;
-  int code = 0;            // errno, or the HTTP status for unexpected_status and its like; 0 where neither applies
-  const char* text = "";   // static text that says what was expected; never owned
+  int code = 0;  // errno, or the HTTP status for unexpected_status and its like; 0 where neither applies
+  const char* text = "";  // static text that says what was expected; never owned
 
   friend bool operator==(const Error& a, const Error& b) { return a.kind == b.kind && a.code == b.code; }
 };

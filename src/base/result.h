@@ -21,6 +21,8 @@ class [[nodiscard]] Result : public std::expected<T, E> {
 template <class T>
 using Checked = Result<T, Refusal>;
 
-inline Result<void> ok() { return {}; }
+inline Result<void> ok() {
+  return {};
+}
 
 }  // namespace plimsoll

@@ -25,7 +25,9 @@ bool is_unreserved(char c) {
 
 }  // namespace
 
-char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
 
 std::string to_lower(std::string_view text) {
   std::string out(text);

@@ -16,15 +16,13 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array kDurationUnits = {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"\u00b5s", 1e3}, Unit{"ms", 1e6},
+constexpr std::array kDurationUnits = {Unit{"ns", 1},  Unit{"us", 1e3}, Unit{"\u00b5s", 1e3}, Unit{"ms", 1e6},
                                        Unit{"s", 1e9}, Unit{"m", 60e9}, Unit{"h", 3600e9}};
-constexpr std::array kSizeUnits = {Unit{"", 1},          Unit{"B", 1},         Unit{"k", 1e3},
-                                   Unit{"K", 1e3},       Unit{"kB", 1e3},      Unit{"KB", 1e3},
-                                   Unit{"M", 1e6},       Unit{"MB", 1e6},      Unit{"G", 1e9},
-                                   Unit{"GB", 1e9},      Unit{"T", 1e12},      Unit{"TB", 1e12},
-                                   Unit{"Ki", 0x1p10},   Unit{"KiB", 0x1p10},  Unit{"Mi", 0x1p20},
-                                   Unit{"MiB", 0x1p20},  Unit{"Gi", 0x1p30},   Unit{"GiB", 0x1p30},
-                                   Unit{"Ti", 0x1p40},   Unit{"TiB", 0x1p40}};
+constexpr std::array kSizeUnits = {
+    Unit{"", 1},         Unit{"B", 1},       Unit{"k", 1e3},      Unit{"K", 1e3},      Unit{"kB", 1e3},
+    Unit{"KB", 1e3},     Unit{"M", 1e6},     Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},
+    Unit{"T", 1e12},     Unit{"TB", 1e12},   Unit{"Ki", 0x1p10},  Unit{"KiB", 0x1p10}, Unit{"Mi", 0x1p20},
+    Unit{"MiB", 0x1p20}, Unit{"Gi", 0x1p30}, Unit{"GiB", 0x1p30}, Unit{"Ti", 0x1p40},  Unit{"TiB", 0x1p40}};
 
 // The longest prefix of digits and points.
 std::string_view take_number(std::string_view& text) {
@@ -128,12 +126,14 @@ std::string go_float32(float value) {
   const std::string_view digits(buffer.data(), static_cast<std::size_t>(scientific.ptr - buffer.data()));
   const int exponent = std::stoi(std::string(digits.substr(digits.find('e') + 1)));
   if (exponent < -4 || exponent > 5) return std::string(digits);
-  const auto plain = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
+  const auto plain =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed);
   return {buffer.data(), plain.ptr};
 }
 
 std::string human_size(double bytes) {
-  constexpr std::array units = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}, Unit{"TB", 1e12}};
+  constexpr std::array units = {Unit{"B", 1}, Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9},
+                                Unit{"TB", 1e12}};
   return with_unit(bytes, units);
 }
 

@@ -28,7 +28,8 @@ namespace {
 Checked<void> check_working_dir(const std::string& dir) {
   if (dir.empty()) return {};
   std::error_code error;
-  if (!std::filesystem::is_directory(dir, error)) return Refusal{fmt::format("--working-dir '{}' is no directory", dir)};
+  if (!std::filesystem::is_directory(dir, error))
+    return Refusal{fmt::format("--working-dir '{}' is no directory", dir)};
   if (access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     return Refusal{fmt::format("--working-dir '{}' cannot be read and written", dir)};
   }
@@ -52,7 +53,8 @@ class BenchCommand final : public Command {
       fmt::print("plimsoll {}\n", kVersion);
       return Exit::good;
     }
-    const auto selection = select_tests(options_.test_regex, options_.list_tests || !options_.upstream_url.empty());
+    const auto selection =
+        select_tests(options_.test_regex, options_.list_tests || !options_.upstream_url.empty());
     if (!selection) return refuse(selection.error().message);
     if (options_.list_tests) {
       for (const auto* test : selection->chosen) fmt::print("{}\n", test->name);
@@ -76,8 +78,7 @@ class BenchCommand final : public Command {
       options_.concurrency = std::max(options_.concurrency, 4);
     }
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    auto registry =
-        EmbeddedRegistry::start({"--threads", fmt::format("{}", cores > 2 ? cores - 1 : 1)});
+    auto registry = EmbeddedRegistry::start({"--threads", fmt::format("{}", cores > 2 ? cores - 1 : 1)});
     if (!registry) return refuse(registry.error().message);
     options_.url = registry->url();
     const Exit ended = measure(selection, command_line);
@@ -136,7 +137,8 @@ class BenchCommand final : public Command {
     }
     describe_run(*registry, selection, seed, command_line);
     outputs->print(report::zb_header(record_));
-    const Exit ended = run_tests(*registry, upstream ? upstream->target.get() : nullptr, selection, seed, *outputs);
+    const Exit ended =
+        run_tests(*registry, upstream ? upstream->target.get() : nullptr, selection, seed, *outputs);
     finish_record(*registry);
     outputs->print(report::closing_lines(record_));
     if (const auto written = outputs->write(record_); !written) return refuse(written.error().message);
@@ -159,8 +161,8 @@ class BenchCommand final : public Command {
     record_.load.threads = options_.threads;
   }
 
-  Exit run_tests(const ProbedRegistry& registry, const workload::RegistryTarget* upstream, const Selection& selection,
-                 std::uint64_t seed, OutputFiles& outputs) {
+  Exit run_tests(const ProbedRegistry& registry, const workload::RegistryTarget* upstream,
+                 const Selection& selection, std::uint64_t seed, OutputFiles& outputs) {
     load::StopSignal stop;
     const InterruptListener interrupts(stop);
     ProgressLine progress;
@@ -192,7 +194,8 @@ class BenchCommand final : public Command {
     const auto left = test.details.find("left_behind");
     if (left == test.details.end()) return;
     fmt::print(stderr,
-               "plimsoll: {}: the registry refused to delete {} of the images that were pushed; they are still there\n",
+               "plimsoll: {}: the registry refused to delete {} of the images that were pushed; they are "
+               "still there\n",
                test.name, left->second);
   }
 
@@ -214,6 +217,8 @@ class BenchCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_bench_command() { return std::make_unique<BenchCommand>(); }
+std::unique_ptr<Command> make_bench_command() {
+  return std::make_unique<BenchCommand>();
+}
 
 }  // namespace plimsoll::cli

@@ -14,11 +14,13 @@ inline constexpr std::string_view kBenchExamples =
     "      every test once\n"
     "  plimsoll bench -c 10 -n 1000 -t '^(Push Monolith|Pull) 1MB$' http://127.0.0.1:5000\n"
     "      a thousand pushes and pulls by ten workers\n"
-    "  plimsoll bench -c 16 --duration 30s --warmup 5s -t '^Pull 10MB$' -o json=pull.json https://registry.example\n"
+    "  plimsoll bench -c 16 --duration 30s --warmup 5s -t '^Pull 10MB$' -o json=pull.json "
+    "https://registry.example\n"
     "      half a minute of pulls, with the result record in a file\n"
     "  plimsoll bench -t '^On-demand Sync 100MB$' -u http://127.0.0.1:9000 http://127.0.0.1:8080\n"
     "      cold and warm pulls through a registry that syncs from another\n"
-    "  plimsoll bench -n 500 -t 'Pull 1MB' --fail-if 'p99 > 50ms' --fail-if 'errors > 0.1%' http://127.0.0.1:5000\n"
+    "  plimsoll bench -n 500 -t 'Pull 1MB' --fail-if 'p99 > 50ms' --fail-if 'errors > 0.1%' "
+    "http://127.0.0.1:5000\n"
     "      a gate: exit code 3 where a condition holds\n";
 
 }  // namespace plimsoll::cli

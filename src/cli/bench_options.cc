@@ -12,22 +12,27 @@ void declare_zb_flags(CLI::App& app, BenchOptions& o) {
   add_count(app, "-n,--requests", o.requests, 1, "Number of operations a test: exactly that many (default 1)")
       ->each([&o](const std::string&) { o.requests_given = true; });
   app.add_option("-r,--repo", o.repository, "Push below this repository on the registry")->type_name("NAME");
-  app.add_option("-t,--test-regex", o.test_regex, "Run the tests whose name this RE2 expression finds; all if blank")
+  app.add_option("-t,--test-regex", o.test_regex,
+                 "Run the tests whose name this RE2 expression finds; all if blank")
       ->type_name("REGEX");
   app.add_flag("-l,--list-tests", o.list_tests, "Print the names of the tests (that -t finds) and exit");
   app.add_flag("--skip-cleanup", o.skip_cleanup, "Leave what was pushed in the registry");
-  app.add_option("-s,--src-cidr", o.source_cidr, "Make requests from the addresses of this network")->type_name("CIDR");
+  app.add_option("-s,--src-cidr", o.source_cidr, "Make requests from the addresses of this network")
+      ->type_name("CIDR");
   app.add_option("-i,--src-ips", o.source_ips,
                  "Make requests from these addresses, comma-separated (IPv4 also colon-separated)")
       ->type_name("IP,...");
-  app.add_option("-u,--upstream-server-url", o.upstream_url, "Upstream registry of the sync tests")->type_name("URL");
-  app.add_option("-d,--working-dir", o.working_dir, "Directory for test data; must exist, nothing in it is removed")
+  app.add_option("-u,--upstream-server-url", o.upstream_url, "Upstream registry of the sync tests")
+      ->type_name("URL");
+  app.add_option("-d,--working-dir", o.working_dir,
+                 "Directory for test data; must exist, nothing in it is removed")
       ->type_name("DIR");
   app.add_flag("-v,--version", o.show_version, "Print the version and exit");
 }
 
 void declare_load(CLI::App& app, BenchOptions& o) {
-  add_duration(app, "--duration", o.duration, "Measure each test for this long; with -n, whichever comes first");
+  add_duration(app, "--duration", o.duration,
+               "Measure each test for this long; with -n, whichever comes first");
   add_duration(app, "--warmup", o.warmup, "Load the registry this long before measuring");
   add_rate(app, "--rate", o.rate, "Open loop: start this many operations a second, however long they take");
   add_count(app, "--threads", o.threads, 1, "Engine threads (default 1)");
@@ -38,25 +43,33 @@ void declare_load(CLI::App& app, BenchOptions& o) {
 }
 
 void declare_protocol(CLI::App& app, BenchOptions& o) {
-  app.add_option("--upload", o.upload, "How blobs are pushed: put, post, stream, chunk, auto (default: as the test says)")
+  app.add_option("--upload", o.upload,
+                 "How blobs are pushed: put, post, stream, chunk, auto (default: as the test says)")
       ->type_name("KIND")
       ->check(one_of({"put", "post", "stream", "chunk", "auto"}));
-  add_size(app, "--chunk-size", o.chunk_size, "Size of chunks; implies --upload chunk for Push Chunk Streamed");
+  add_size(app, "--chunk-size", o.chunk_size,
+           "Size of chunks; implies --upload chunk for Push Chunk Streamed");
   app.add_flag("--same-content", o.same_content, "Push the same content again and again, as zb does");
-  app.add_flag("--no-verify", o.no_verify, "Do not check digests of what is pulled; bodies are then not even copied");
+  app.add_flag("--no-verify", o.no_verify,
+               "Do not check digests of what is pulled; bodies are then not even copied");
   add_count(app, "--retries", o.retries, 0, "Repeat after 429, 408, 5xx and lost connections (default 0)");
   app.add_flag("--respect-retry-after", o.respect_retry_after, "Wait as long as Retry-After says");
-  app.add_option("--ns", o.mirror_of, "The registry is a mirror of this host: send ns= on reads")->type_name("HOST");
+  app.add_option("--ns", o.mirror_of, "The registry is a mirror of this host: send ns= on reads")
+      ->type_name("HOST");
 }
 
 void declare_output(CLI::App& app, BenchOptions& o) {
   add_outputs(app, "-o,--output-format", o.outputs,
-              {"stdout", "text", "json", "ci-cd", "csv", "md", "openmetrics", "junit", "bench-bigger", "bench-smaller", "html"},
-              "Output: text, json, ci-cd, csv, md, openmetrics, junit, bench-bigger, bench-smaller, html; repeatable");
+              {"stdout", "text", "json", "ci-cd", "csv", "md", "openmetrics", "junit", "bench-bigger",
+               "bench-smaller", "html"},
+              "Output: text, json, ci-cd, csv, md, openmetrics, junit, bench-bigger, bench-smaller, html; "
+              "repeatable");
   app.add_option("--result", o.result_file, "Write the result record (JSON) to this file")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "No report on stdout");
-  app.add_flag("--legacy-timing", o.legacy_timing, "Count set-up and clean-up as zb does, for an old time series");
-  app.add_option("--fail-if", o.fail_if, "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
+  app.add_flag("--legacy-timing", o.legacy_timing,
+               "Count set-up and clean-up as zb does, for an old time series");
+  app.add_option("--fail-if", o.fail_if,
+                 "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
       ->type_name("CONDITION")
       ->type_size(1)
       ->allow_extra_args(false);

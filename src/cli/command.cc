@@ -11,10 +11,10 @@
 #include "cli/bench_command.h"
 #include "cli/doctor_command.h"
 #include "cli/http_command.h"
+#include "cli/options.h"
 #include "cli/report_command.h"
 #include "cli/serve_command.h"
 #include "cli/sweep_command.h"
-#include "cli/options.h"
 
 #ifndef PLIMSOLL_VERSION
 #error "PLIMSOLL_VERSION comes from the build"
@@ -29,8 +29,10 @@ constexpr std::array kCommands = {
     CommandEntry{"http", "Load HTTP URLs: the job of ab, wrk and h2load", kHttpExamples, &make_http_command},
     CommandEntry{"sweep", "A campaign: pushes and pulls over levels of concurrency", kSweepExamples,
                  &make_sweep_command},
-    CommandEntry{"serve", "Run the embedded registry and static file server", kServeExamples, &make_serve_command},
-    CommandEntry{"report", "Render results: text, HTML, Markdown, CSV, plots", kReportExamples, &make_report_command},
+    CommandEntry{"serve", "Run the embedded registry and static file server", kServeExamples,
+                 &make_serve_command},
+    CommandEntry{"report", "Render results: text, HTML, Markdown, CSV, plots", kReportExamples,
+                 &make_report_command},
     CommandEntry{"compare", "Say which figures changed beyond noise between two results", kCompareExamples,
                  &make_compare_command},
     CommandEntry{"doctor", "Say what a registry supports, where it strays, and what bends a measurement here",
@@ -41,7 +43,9 @@ constexpr std::array kCommands = {
 
 const std::string_view kVersion = PLIMSOLL_VERSION;
 
-std::span<const CommandEntry> commands() { return kCommands; }
+std::span<const CommandEntry> commands() {
+  return kCommands;
+}
 
 const CommandEntry* find_command(std::string_view name) {
   const auto at = std::ranges::find(kCommands, name, &CommandEntry::name);

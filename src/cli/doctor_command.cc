@@ -31,13 +31,16 @@ std::vector<Advice> examine_machine(const stats::Environment& machine) {
   std::vector<Advice> advice;
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
-  advice.push_back({"descriptors", fmt::format("{} (at most {})", files.rlim_cur, files.rlim_max),
-                    files.rlim_max < 4096 ? "too few for a thousand connections and more: raise ulimit -n" : ""});
+  advice.push_back(
+      {"descriptors", fmt::format("{} (at most {})", files.rlim_cur, files.rlim_max),
+       files.rlim_max < 4096 ? "too few for a thousand connections and more: raise ulimit -n" : ""});
   const auto ports = machine.limits.find("ports");
-  advice.push_back({"local ports", ports == machine.limits.end() ? "unknown" : ports->second,
-                    "without keep-alive each closed connection holds one for a minute: use --source for more"});
-  advice.push_back({"congestion control", machine.congestion_control,
-                    machine.congestion_control == "bbr" ? "paces loopback traffic: name another with --congestion" : ""});
+  advice.push_back(
+      {"local ports", ports == machine.limits.end() ? "unknown" : ports->second,
+       "without keep-alive each closed connection holds one for a minute: use --source for more"});
+  advice.push_back(
+      {"congestion control", machine.congestion_control,
+       machine.congestion_control == "bbr" ? "paces loopback traffic: name another with --congestion" : ""});
   auto uring = net::Loop::create(net::IoKind::uring);
   advice.push_back({"io_uring", uring ? "available" : "refused",
                     uring ? "" : uring.error().message + "; epoll serves in its place"});
@@ -88,7 +91,8 @@ class DoctorCommand final : public Command {
     if (outputs_.empty()) outputs_.push_back({"text", ""});
     for (const Output& output : outputs_) {
       // Of a machine alone, what --describe reads.
-      const std::string json = bench_.url.empty() ? stats::to_json(record.environment) : stats::to_json(record);
+      const std::string json =
+          bench_.url.empty() ? stats::to_json(record.environment) : stats::to_json(record);
       if (auto written = write(output, output.format == "json" ? json : text); !written) {
         return refuse(written.error().message);
       }
@@ -140,6 +144,8 @@ class DoctorCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_doctor_command() { return std::make_unique<DoctorCommand>(); }
+std::unique_ptr<Command> make_doctor_command() {
+  return std::make_unique<DoctorCommand>();
+}
 
 }  // namespace plimsoll::cli

@@ -126,7 +126,9 @@ std::string zsh_completion() {
 std::string fish_completion() {
   std::string out = "# fish completion for plimsoll\n";
   for_each_command([&](const CommandEntry& entry, const std::vector<OptionText>& options) {
-    const auto quoted = [](std::string_view text) { return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'"); };
+    const auto quoted = [](std::string_view text) {
+      return replaced(replaced(text, '\\', "\\\\"), '\'', "\\'");
+    };
     out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", entry.name,
                        quoted(entry.summary));
     for (const OptionText& option : options) {
@@ -148,7 +150,8 @@ std::string man_page() {
       ".TH PLIMSOLL 1 \"\" \"plimsoll {}\"\n"
       ".SH NAME\nplimsoll \\- finds the load line of a container registry\n"
       ".SH SYNOPSIS\n.B plimsoll\n.I COMMAND\n[\\fIOPTIONS\\fR]\n"
-      ".SH DESCRIPTION\nMeasures container registries and HTTP servers. Called by the name \\fBzb\\fR it takes zb's\n"
+      ".SH DESCRIPTION\nMeasures container registries and HTTP servers. Called by the name \\fBzb\\fR it "
+      "takes zb's\n"
       "command line, called \\fBab\\fR it takes ab's.\n",
       kVersion);
   for_each_command([&page](const CommandEntry& entry, const std::vector<OptionText>& options) {
@@ -168,8 +171,10 @@ std::string man_page() {
   });
   page +=
       ".SH EXIT STATUS\n"
-      ".TP\n0\nGood.\n.TP\n1\nSome operations failed.\n.TP\n2\nUsage, configuration, limits, or a target that never "
-      "gave one connection.\n.TP\n3\nA threshold or a comparison failed.\n.TP\n130\nInterrupted; what was measured is "
+      ".TP\n0\nGood.\n.TP\n1\nSome operations failed.\n.TP\n2\nUsage, configuration, limits, or a target "
+      "that never "
+      "gave one connection.\n.TP\n3\nA threshold or a comparison failed.\n.TP\n130\nInterrupted; what was "
+      "measured is "
       "reported.\n";
   return page;
 }

@@ -48,7 +48,8 @@ std::string read_url(int fd) {
 
 Checked<EmbeddedRegistry> EmbeddedRegistry::start(const std::vector<std::string>& options) {
   int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Refusal{fmt::format("cannot make a pipe: {}", std::strerror(errno))};
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+    return Refusal{fmt::format("cannot make a pipe: {}", std::strerror(errno))};
   std::vector<std::string> arguments{"plimsoll", "serve", "--listen", "127.0.0.1:0", "--end-with-parent"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   std::vector<char*> argv;
@@ -73,7 +74,8 @@ Checked<EmbeddedRegistry> EmbeddedRegistry::start(const std::vector<std::string>
   EmbeddedRegistry registry(process);
   registry.url_ = read_url(pipe_ends[0]);
   close(pipe_ends[0]);
-  if (registry.url_.empty()) return Refusal{"the embedded registry did not start: try plimsoll serve by itself"};
+  if (registry.url_.empty())
+    return Refusal{"the embedded registry did not start: try plimsoll serve by itself"};
   return registry;
 }
 

@@ -89,15 +89,18 @@ class HttpCommand final : public Command {
     if (auto good = prepare_requests(); !good) return good;
     if (auto good = prepare_transport(); !good) return good;
     plan();
-    if (auto enough = reserve_descriptors(plan_.rate ? plan_.max_workers : plan_.concurrency); !enough) return enough;
+    if (auto enough = reserve_descriptors(plan_.rate ? plan_.max_workers : plan_.concurrency); !enough)
+      return enough;
     for (const Output& output : options_.outputs) {
       const bool is_rows = output.format == "csv" || output.format == "hgrm" || output.format == "hlog";
       (is_rows ? sample_outputs_ : record_outputs_).push_back(output);
     }
-    if (!options_.percentile_file.empty()) sample_outputs_.push_back({"ab-percentiles", options_.percentile_file});
+    if (!options_.percentile_file.empty())
+      sample_outputs_.push_back({"ab-percentiles", options_.percentile_file});
     if (!options_.gnuplot_file.empty()) sample_outputs_.push_back({"ab-gnuplot", options_.gnuplot_file});
-    plan_.keep_samples = std::ranges::any_of(
-        sample_outputs_, [](const Output& output) { return output.format == "csv" || output.format == "ab-gnuplot"; });
+    plan_.keep_samples = std::ranges::any_of(sample_outputs_, [](const Output& output) {
+      return output.format == "csv" || output.format == "ab-gnuplot";
+    });
     return {};
   }
 
@@ -105,8 +108,8 @@ class HttpCommand final : public Command {
     if (!options_.request_file.empty()) {
       auto text = read_file(options_.request_file, "--requests-file");
       if (!text) return text.error();
-      auto parsed =
-          workload::parse_requests(*text, std::filesystem::path(options_.request_file).parent_path().string());
+      auto parsed = workload::parse_requests(
+          *text, std::filesystem::path(options_.request_file).parent_path().string());
       if (!parsed) return parsed.error();
       requests_ = std::move(*parsed);
     }
@@ -114,8 +117,7 @@ class HttpCommand final : public Command {
       auto url = http::parse_url(text);
       if (!url) {
         return Refusal{fmt::format("'{}' is not a URL: {} (expected a form like http://127.0.0.1:8080/path)",
-                                   masked_url(text),
-                                   url.error().text)};
+                                   masked_url(text), url.error().text)};
       }
       requests_.push_back({.method = "GET", .url = std::move(*url), .headers = {}, .body = {}});
     }
@@ -125,7 +127,8 @@ class HttpCommand final : public Command {
   Checked<void> apply_request_options() {
     std::string method = options_.head ? "HEAD" : options_.method;
     std::string body_file = options_.post_file.empty() ? options_.put_file : options_.post_file;
-    if (!options_.post_file.empty() && !options_.put_file.empty()) return Refusal{"-p and -u exclude each other"};
+    if (!options_.post_file.empty() && !options_.put_file.empty())
+      return Refusal{"-p and -u exclude each other"};
     if (options_.head && !body_file.empty()) return Refusal{"-i sends no body: -p and -u do not go with it"};
     std::string body;
     if (!body_file.empty()) {
@@ -134,20 +137,24 @@ class HttpCommand final : public Command {
       body = std::move(*read);
       if (method.empty()) method = options_.post_file.empty() ? "PUT" : "POST";
     }
-    if (!method.empty() && !http::is_token(method)) return Refusal{fmt::format("--method '{}' is no method", method)};
+    if (!method.empty() && !http::is_token(method))
+      return Refusal{fmt::format("--method '{}' is no method", method)};
     std::vector<std::pair<std::string, std::string>> headers;
     for (const std::string& line : options_.connection.headers) {
       auto header = parse_header(line);
       if (!header) return header.error();
       headers.push_back(std::move(*header));
     }
-    if (!options_.auth.empty()) headers.emplace_back("Authorization", "Basic " + base64_encode(options_.auth));
+    if (!options_.auth.empty())
+      headers.emplace_back("Authorization", "Basic " + base64_encode(options_.auth));
     if (!options_.cookie.empty()) headers.emplace_back("Cookie", options_.cookie);
     if (!body_file.empty()) {
-      headers.emplace_back("Content-Type", options_.content_type.empty() ? "text/plain" : options_.content_type);
+      headers.emplace_back("Content-Type",
+                           options_.content_type.empty() ? "text/plain" : options_.content_type);
     }
     for (const auto& [name, value] : headers) {
-      if (!http::is_field_value(value)) return Refusal{fmt::format("the value of {} holds a control character", name)};
+      if (!http::is_field_value(value))
+        return Refusal{fmt::format("the value of {} holds a control character", name)};
     }
     for (auto& request : requests_) {
       if (!method.empty()) request.method = method;
@@ -163,8 +170,9 @@ class HttpCommand final : public Command {
   Checked<void> prepare_transport() {
     net::SourcePool sources;
     if (!options_.sources.empty()) {
-      auto pool = options_.sources.find('/') == std::string::npos ? net::SourcePool::from_list(options_.sources)
-                                                                  : net::SourcePool::from_cidr(options_.sources);
+      auto pool = options_.sources.find('/') == std::string::npos
+                      ? net::SourcePool::from_list(options_.sources)
+                      : net::SourcePool::from_cidr(options_.sources);
       if (!pool) return Refusal{"--source: " + pool.error().message};
       sources = std::move(*pool);
     }
@@ -194,7 +202,8 @@ class HttpCommand final : public Command {
     if (proxy.empty()) return {};
     if (proxy.find("://") == std::string::npos) proxy = "http://" + proxy;
     auto url = http::parse_url(proxy);
-    if (!url || url->secure()) return Refusal{fmt::format("--proxy '{}': expected HOST:PORT or http://HOST:PORT", proxy)};
+    if (!url || url->secure())
+      return Refusal{fmt::format("--proxy '{}': expected HOST:PORT or http://HOST:PORT", proxy)};
     for (auto& request : requests_) {
       const bool asked = !options_.proxy.empty();
       if (!asked && bypasses_proxy(request.url.host)) continue;
@@ -218,8 +227,9 @@ class HttpCommand final : public Command {
     plan_.ramp = options_.ramp;
     plan_.rate = options_.rate;
     plan_.arrivals = options_.arrivals == "poisson" ? load::Arrivals::poisson : load::Arrivals::even;
-    plan_.max_workers = options_.max_connections > 0 ? options_.max_connections
-                                                     : std::max(options_.concurrency, std::min(options_.concurrency * 10, 1024));
+    plan_.max_workers = options_.max_connections > 0
+                            ? options_.max_connections
+                            : std::max(options_.concurrency, std::min(options_.concurrency * 10, 1024));
     plan_.threads = std::min(options_.threads, options_.concurrency);
     plan_.seed = options_.seed.value_or(system_seed());
     plan_.io = options_.connection.io;
@@ -241,8 +251,8 @@ class HttpCommand final : public Command {
     load::StopSignal stop;
     const InterruptListener interrupts(stop);
     ProgressLine progress;
-    auto measured =
-        load::run(plan_, load, stop, options_.quiet_progress ? load::Watch() : progress.watch(first.authority()));
+    auto measured = load::run(plan_, load, stop,
+                              options_.quiet_progress ? load::Watch() : progress.watch(first.authority()));
     progress.wipe();
     if (!measured) return outputs.refuse_before_run(measured.error().message);
     describe(record, *measured, load, keep_alive);
@@ -252,7 +262,8 @@ class HttpCommand final : public Command {
     evaluate_rules(rules_, record);
     if (!options_.html) outputs.print(report::closing_lines(record));
     if (const auto written = outputs.write(record); !written) return refuse(written.error().message);
-    if (const auto written = rows.write(record, measured->samples); !written) return refuse(written.error().message);
+    if (const auto written = rows.write(record, measured->samples); !written)
+      return refuse(written.error().message);
     if (measured->interrupted) return Exit::interrupted;
     return verdict(rules_, record);
   }
@@ -270,7 +281,8 @@ class HttpCommand final : public Command {
     }
   }
 
-  void describe(stats::Record& record, load::Measured& measured, const workload::HttpLoad& load, bool keep_alive) {
+  void describe(stats::Record& record, load::Measured& measured, const workload::HttpLoad& load,
+                bool keep_alive) {
     const workload::HttpFacts facts = load.facts();
     const http::Url& first = requests_.front().url;
     record.interrupted = measured.interrupted;
@@ -288,20 +300,22 @@ class HttpCommand final : public Command {
                          .protocol = facts.protocol,
                          .server = facts.server,
                          .tls = facts.tls};
-    for (const auto& [address, connections] : load.addresses()) target.addresses.push_back({address, connections, ""});
+    for (const auto& [address, connections] : load.addresses())
+      target.addresses.push_back({address, connections, ""});
     record.targets.push_back(std::move(target));
     stats::TestRecord test = std::move(measured.test);
     test.name = first.text();
     test.target = record.targets.front().name;
     test.action = "http";
-    test.details = {{"server_software", facts.server},
-                    {"host", first.host},
-                    {"port", fmt::format("{}", first.port)},
-                    {"document_path", first.target},
-                    {"document_length", options_.variable_length ? "Variable"
-                                                                 : fmt::format("{}", facts.document_length.value_or(0))},
-                    {"keep_alive", keep_alive ? "yes" : "no"},
-                    {"keep_alive_requests", fmt::format("{}", facts.kept_alive)}};
+    test.details = {
+        {"server_software", facts.server},
+        {"host", first.host},
+        {"port", fmt::format("{}", first.port)},
+        {"document_path", first.target},
+        {"document_length",
+         options_.variable_length ? "Variable" : fmt::format("{}", facts.document_length.value_or(0))},
+        {"keep_alive", keep_alive ? "yes" : "no"},
+        {"keep_alive_requests", fmt::format("{}", facts.kept_alive)}};
     if (!facts.tls.empty()) test.details["tls"] = facts.tls;
     if (requests_.front().has_body) test.details["body_sent"] = "yes";
     record.tests.push_back(std::move(test));
@@ -320,6 +334,8 @@ class HttpCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_http_command() { return std::make_unique<HttpCommand>(); }
+std::unique_ptr<Command> make_http_command() {
+  return std::make_unique<HttpCommand>();
+}
 
 }  // namespace plimsoll::cli

@@ -7,18 +7,23 @@ void declare_ab_flags(CLI::App& app, HttpOptions& o) {
   app.add_option("URL", o.urls, "What to load; several are taken in turn");
   add_count(app, "-n,--requests", o.requests, 1, "Number of requests: exactly that many (default 1)")
       ->each([&o](const std::string&) { o.requests_given = true; });
-  add_count(app, "-c,--concurrency", o.concurrency, 1, "Number of connections, one request at a time each (default 1)");
-  add_duration(app, "-t,--duration,--timelimit", o.duration, "Load for this long; with -n, whichever comes first");
-  add_duration(app, "-s,--timeout", o.timeout, "Longest time from a request's sending to its last byte (default 30s)");
+  add_count(app, "-c,--concurrency", o.concurrency, 1,
+            "Number of connections, one request at a time each (default 1)");
+  add_duration(app, "-t,--duration,--timelimit", o.duration,
+               "Load for this long; with -n, whichever comes first");
+  add_duration(app, "-s,--timeout", o.timeout,
+               "Longest time from a request's sending to its last byte (default 30s)");
   app.add_flag("-i,--head", o.head, "Send HEAD requests");
   app.add_option("-m,--method", o.method, "Method, such as OPTIONS")->type_name("METHOD");
-  app.add_option("-A,--auth", o.auth, "Basic authentication, split at the first colon")->type_name("USER:PASSWORD");
+  app.add_option("-A,--auth", o.auth, "Basic authentication, split at the first colon")
+      ->type_name("USER:PASSWORD");
   app.add_option("-C,--cookie", o.cookie, "Cookie header")->type_name("NAME=VALUE");
   app.add_option("-T,--content-type", o.content_type, "Content-Type of the body (default text/plain)")
       ->type_name("TYPE");
   app.add_option("-p,--post", o.post_file, "POST this file")->type_name("FILE");
   app.add_option("-u,--put", o.put_file, "PUT this file")->type_name("FILE");
-  app.add_option("-e", o.percentile_file, "Write percentages and times as CSV, as ab does")->type_name("FILE");
+  app.add_option("-e", o.percentile_file, "Write percentages and times as CSV, as ab does")
+      ->type_name("FILE");
   app.add_option("-g", o.gnuplot_file, "Write one line a request for gnuplot, as ab does")->type_name("FILE");
   app.add_flag("-r", o.ignore_receive_errors, "Accepted: an error never ends a run");
   app.add_flag("-l", o.variable_length, "Accepted: bodies may differ in length");
@@ -47,7 +52,8 @@ void declare_load(CLI::App& app, HttpOptions& o) {
   add_count(app, "--threads", o.threads, 1, "Engine threads (default 1)");
   app.add_option("--seed", o.seed, "Seed of everything random; printed when not given")->type_name("N");
   app.add_flag("--no-keepalive", o.no_keepalive, "Open a connection for each request");
-  add_count(app, "--connections-reuse", o.connections_reuse, 1, "Close each connection after this many requests");
+  add_count(app, "--connections-reuse", o.connections_reuse, 1,
+            "Close each connection after this many requests");
   add_count(app, "--follow", o.follow, 0, "Follow up to this many redirects (default 0)");
   app.add_flag("--same-length", o.same_length, "A body of another length than the first one is an error");
   app.add_option("--unix", o.unix_socket, "Connect to this Unix socket")->type_name("PATH");
@@ -56,13 +62,15 @@ void declare_load(CLI::App& app, HttpOptions& o) {
 }
 
 void declare_output(CLI::App& app, HttpOptions& o) {
-  add_outputs(app, "-o,--output", o.outputs,
-              {"text", "json", "csv", "md", "openmetrics", "junit", "hgrm", "hlog", "bench-bigger", "bench-smaller"},
-              "Output: text, json, csv (one row a request), md, openmetrics, junit, hgrm, hlog, bench-bigger, "
-              "bench-smaller; repeatable");
+  add_outputs(
+      app, "-o,--output", o.outputs,
+      {"text", "json", "csv", "md", "openmetrics", "junit", "hgrm", "hlog", "bench-bigger", "bench-smaller"},
+      "Output: text, json, csv (one row a request), md, openmetrics, junit, hgrm, hlog, bench-bigger, "
+      "bench-smaller; repeatable");
   app.add_option("--result", o.result_file, "Write the result record (JSON) to this file")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "No report on stdout");
-  app.add_option("--fail-if", o.fail_if, "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
+  app.add_option("--fail-if", o.fail_if,
+                 "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
       ->type_name("CONDITION")
       ->type_size(1)
       ->allow_extra_args(false);

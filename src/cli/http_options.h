@@ -37,8 +37,8 @@ struct HttpOptions {
   std::string content_type;
   std::string post_file;
   std::string put_file;
-  std::string percentile_file;  // -e
-  std::string gnuplot_file;     // -g
+  std::string percentile_file;         // -e
+  std::string gnuplot_file;            // -g
   bool ignore_receive_errors = false;  // -r: an error never ends a run
   bool variable_length = false;
   bool same_length = false;

@@ -12,13 +12,16 @@ namespace plimsoll::cli {
 namespace {
 
 void print_usage(std::FILE* out) {
-  fmt::print(out, "plimsoll {}: finds the load line of a container registry\n\nUsage: plimsoll COMMAND [OPTIONS]\n\n",
-             kVersion);
+  fmt::print(
+      out,
+      "plimsoll {}: finds the load line of a container registry\n\nUsage: plimsoll COMMAND [OPTIONS]\n\n",
+      kVersion);
   for (const CommandEntry& entry : commands()) fmt::print(out, "  {:<9} {}\n", entry.name, entry.summary);
-  fmt::print(out,
-             "\n  plimsoll COMMAND --help explains a command, with examples.\n"
-             "  plimsoll --version prints the version; plimsoll man the manual page (troff); plimsoll completion\n"
-             "  bash|zsh|fish a completion script.\n");
+  fmt::print(
+      out,
+      "\n  plimsoll COMMAND --help explains a command, with examples.\n"
+      "  plimsoll --version prints the version; plimsoll man the manual page (troff); plimsoll completion\n"
+      "  bash|zsh|fish a completion script.\n");
 }
 
 // The program answers to zb's and ab's names too (an installed link): then there is no command word.

@@ -21,8 +21,8 @@ CLI::callback_t parsed_by(Checked<Value> (*parse)(std::string_view), Value& into
   };
 }
 
-CLI::Option* add_parsed(CLI::App& app, const std::string& names, CLI::callback_t callback, const std::string& help,
-                        const std::string& type) {
+CLI::Option* add_parsed(CLI::App& app, const std::string& names, CLI::callback_t callback,
+                        const std::string& help, const std::string& type) {
   CLI::Option* option = app.add_option(names, std::move(callback), help);
   option->type_name(type)->type_size(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   return option;
@@ -67,7 +67,8 @@ CLI::Option* add_count(CLI::App& app, const std::string& names, std::uint64_t& i
       help, "N");
 }
 
-CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int least, const std::string& help) {
+CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int least,
+                       const std::string& help) {
   return add_parsed(
       app, names,
       [&into, least, names](const CLI::results_t& values) {
@@ -83,15 +84,17 @@ CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int l
       help, "N");
 }
 
-CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into, const std::string& help) {
+CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into,
+                      const std::string& help) {
   return add_parsed(
       app, names,
       [&into, names](const CLI::results_t& values) {
         const auto value = parse_double(values.back());
         if (!value || *value <= 0 || *value > 1e8) {
           throw CLI::ValidationError(
-              names, fmt::format("'{}' is not a rate: expected a number a second, above 0 and at most 100000000",
-                                 values.back()));
+              names,
+              fmt::format("'{}' is not a rate: expected a number a second, above 0 and at most 100000000",
+                          values.back()));
         }
         into = *value;
         return true;
@@ -116,17 +119,20 @@ CLI::Option* add_outputs(CLI::App& app, const std::string& names, std::vector<Ou
           const auto equals = value.find('=');
           Output output{value.substr(0, equals), equals == std::string::npos ? "" : value.substr(equals + 1)};
           if (std::ranges::find(formats, output.format) == formats.end()) {
-            throw CLI::ValidationError(names, fmt::format("'{}' is not an output format: expected one of {}, each "
-                                                          "also as FORMAT=FILE",
-                                                          output.format, fmt::join(formats, ", ")));
+            throw CLI::ValidationError(names,
+                                       fmt::format("'{}' is not an output format: expected one of {}, each "
+                                                   "also as FORMAT=FILE",
+                                                   output.format, fmt::join(formats, ", ")));
           }
           into.push_back(std::move(output));
         }
         return true;
       },
       help);
-  option->type_name("FORMAT[=FILE]")->type_size(1)->expected(1)->multi_option_policy(
-      CLI::MultiOptionPolicy::TakeAll);
+  option->type_name("FORMAT[=FILE]")
+      ->type_size(1)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return option;
 }
 
@@ -150,11 +156,13 @@ void add_io(CLI::App& app, net::IoKind& into) {
 }
 
 void add_connection_options(CLI::App& app, ConnectionSettings& into) {
-  app.add_option("--cacert", into.cacert, "Verify the server's certificate against this file (PEM)")->type_name("FILE");
+  app.add_option("--cacert", into.cacert, "Verify the server's certificate against this file (PEM)")
+      ->type_name("FILE");
   app.add_option("--cert", into.cert, "Client certificate (PEM)")->type_name("FILE");
   app.add_option("--key", into.key, "Key of the client certificate (PEM)")->type_name("FILE");
   app.add_flag("--insecure", into.insecure, "Do not verify the server's certificate");
-  app.add_option("--connect-to", into.connect_to, "Connect to HOST2:PORT2 in place of HOST1:PORT1 (as curl does)")
+  app.add_option("--connect-to", into.connect_to,
+                 "Connect to HOST2:PORT2 in place of HOST1:PORT1 (as curl does)")
       ->type_name("HOST1:PORT1:HOST2:PORT2")
       ->type_size(1)
       ->allow_extra_args(false);
@@ -192,7 +200,8 @@ std::string masked_command_line(const std::vector<std::string>& arguments) {
       shown = argument.substr(0, argument.find(':')) + ": ***";
     }
     mask_next = argument == "-A" || argument == "--auth-creds" || argument == "-P";
-    const bool plain = !shown.empty() && shown.find_first_of(" \t\n\"'$&|;<>()*?[]{}\\`!#~") == std::string::npos;
+    const bool plain =
+        !shown.empty() && shown.find_first_of(" \t\n\"'$&|;<>()*?[]{}\\`!#~") == std::string::npos;
     if (!line.empty()) line += ' ';
     if (plain) {
       line += shown;

@@ -15,14 +15,17 @@
 namespace plimsoll::cli {
 
 CLI::Option* add_duration(CLI::App& app, const std::string& names, Nanos& into, const std::string& help);
-CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<Nanos>& into, const std::string& help);
+CLI::Option* add_duration(CLI::App& app, const std::string& names, std::optional<Nanos>& into,
+                          const std::string& help);
 CLI::Option* add_size(CLI::App& app, const std::string& names, std::uint64_t& into, const std::string& help);
 // Whole numbers from `least` on.
 CLI::Option* add_count(CLI::App& app, const std::string& names, std::uint64_t& into, std::uint64_t least,
                        const std::string& help);
-CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int least, const std::string& help);
+CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int least,
+                       const std::string& help);
 // Operations or requests a second: above 0, at most 100 million.
-CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into, const std::string& help);
+CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into,
+                      const std::string& help);
 
 // A check: one of these words.
 CLI::Validator one_of(std::vector<std::string> words);

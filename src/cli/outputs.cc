@@ -59,7 +59,8 @@ Checked<void> write_all(int fd, std::string_view text, const std::string& file) 
 
 }  // namespace
 
-Checked<OutputFiles> OutputFiles::open(const std::vector<Output>& outputs, const std::string& result_file, bool quiet) {
+Checked<OutputFiles> OutputFiles::open(const std::vector<Output>& outputs, const std::string& result_file,
+                                       bool quiet) {
   OutputFiles files;
   files.text_ = !quiet;
   for (const Output& output : outputs) {

@@ -15,7 +15,8 @@ namespace plimsoll::cli {
 class OutputFiles {
  public:
   // `result_file`: --result, the same as json=FILE. The refusal names the file that cannot be written.
-  static Checked<OutputFiles> open(const std::vector<Output>& outputs, const std::string& result_file, bool quiet);
+  static Checked<OutputFiles> open(const std::vector<Output>& outputs, const std::string& result_file,
+                                   bool quiet);
 
   // The text report, piece by piece; nothing where another format has stdout, or with --quiet.
   void print(std::string_view text) const;
@@ -27,7 +28,7 @@ class OutputFiles {
  private:
   struct Destination {
     std::string format;
-    std::string file;     // empty: stdout
+    std::string file;      // empty: stdout
     bool created = false;  // it was not there before
   };
   std::vector<Destination> destinations_;

@@ -45,8 +45,8 @@ std::string progress_text(std::string_view test, const load::Progress& progress)
   } else {
     line += fmt::format("  {}", done);
   }
-  line += fmt::format("  {:.0f}/s  p50 {}  p99 {}  errors {}", progress.rate_per_s, human_duration(progress.p50_s),
-                      human_duration(progress.p99_s), progress.failed);
+  line += fmt::format("  {:.0f}/s  p50 {}  p99 {}  errors {}", progress.rate_per_s,
+                      human_duration(progress.p50_s), human_duration(progress.p99_s), progress.failed);
   if (progress.elapsed_s > 0) {
     line += fmt::format("  {}/s", human_size(static_cast<double>(progress.bytes) / progress.elapsed_s));
   }

@@ -52,7 +52,8 @@ class ReportCommand final : public Command {
     app.add_option("PATH", paths_, "Result files (JSON), or folders of a campaign")->required();
     add_outputs(app, "-o,--output", outputs_, {"text", "html", "md", "csv", "json"},
                 "Output: text (default), html, md, csv, json; repeatable");
-    app.add_option("--plots", plots_, "Draw the plots of campaigns into this folder (gnuplot)")->type_name("DIR");
+    app.add_option("--plots", plots_, "Draw the plots of campaigns into this folder (gnuplot)")
+        ->type_name("DIR");
   }
 
   Exit run(const std::string&) override {
@@ -116,7 +117,8 @@ class CompareCommand final : public Command {
         ->required()
         ->expected(2);
     add_outputs(app, "-o,--output", outputs_, {"text", "md"}, "Output: text (default), md; repeatable");
-    app.add_option("--fail-if", fail_if_, "Exit with 3 if this change is more than noise: 'p99 > +5%'; repeatable")
+    app.add_option("--fail-if", fail_if_,
+                   "Exit with 3 if this change is more than noise: 'p99 > +5%'; repeatable")
         ->type_name("CONDITION")
         ->type_size(1)
         ->allow_extra_args(false);
@@ -173,7 +175,11 @@ class CompareCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_report_command() { return std::make_unique<ReportCommand>(); }
-std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
+std::unique_ptr<Command> make_report_command() {
+  return std::make_unique<ReportCommand>();
+}
+std::unique_ptr<Command> make_compare_command() {
+  return std::make_unique<CompareCommand>();
+}
 
 }  // namespace plimsoll::cli

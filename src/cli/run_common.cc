@@ -41,8 +41,9 @@ Checked<void> reserve_descriptors(int connections) {
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur >= needed) return {};
   if (limit.rlim_max < needed) {
-    return Refusal{fmt::format("-c {} needs {} file descriptors, but the limit is {}: raise it (ulimit -n) or lower -c",
-                               connections, needed, limit.rlim_max)};
+    return Refusal{
+        fmt::format("-c {} needs {} file descriptors, but the limit is {}: raise it (ulimit -n) or lower -c",
+                    connections, needed, limit.rlim_max)};
   }
   limit.rlim_cur = needed;
   setrlimit(RLIMIT_NOFILE, &limit);

@@ -35,7 +35,9 @@ Refusal cannot_write(const Output& output) {
   return {fmt::format("cannot write '{}': {}", output.file, std::strerror(errno))};
 }
 
-Nanos latency_of(const load::SampleRow& row) { return row.done - row.due; }
+Nanos latency_of(const load::SampleRow& row) {
+  return row.done - row.due;
+}
 
 void write_rows(std::FILE* file, std::vector<load::SampleFile>& samples) {
   fmt::print(file, "{}\n", sample_csv_header());
@@ -63,9 +65,10 @@ void write_gnuplot(std::FILE* file, const stats::Record& record, std::vector<loa
     std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &parts);
     const double total = seconds(latency_of(row)) * 1e3;
     const double connect = seconds(row.connect) * 1e3;
-    const double wait = row.first_byte == Nanos{} ? 0 : seconds(row.first_byte - row.sent - row.connect) * 1e3;
-    fmt::print(file, "{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\n", text, second, connect, total - connect, total,
-               std::max(0.0, wait));
+    const double wait =
+        row.first_byte == Nanos{} ? 0 : seconds(row.first_byte - row.sent - row.connect) * 1e3;
+    fmt::print(file, "{}\t{}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.0f}\n", text, second, connect, total - connect,
+               total, std::max(0.0, wait));
   }
 }
 
@@ -139,7 +142,8 @@ Checked<SampleOutputs> SampleOutputs::open(const std::vector<Output>& outputs) {
   return opened;
 }
 
-Checked<void> SampleOutputs::write(const stats::Record& record, std::vector<load::SampleFile>& samples) const {
+Checked<void> SampleOutputs::write(const stats::Record& record,
+                                   std::vector<load::SampleFile>& samples) const {
   for (const Output& output : outputs_) {
     const File file = open_file(output.file, "w");
     if (file == nullptr) return cannot_write(output);

@@ -50,7 +50,8 @@ Checked<std::vector<std::pair<std::string, std::string>>> headers_of(const std::
   for (const std::string& line : given) {
     const auto colon = line.find(':');
     const std::string name = line.substr(0, colon);
-    if (colon == std::string::npos || !http::is_token(name) || !http::is_field_value(line.substr(colon + 1))) {
+    if (colon == std::string::npos || !http::is_token(name) ||
+        !http::is_field_value(line.substr(colon + 1))) {
       return Refusal{fmt::format("--header '{}': expected 'Name: value'", line)};
     }
     headers.emplace_back(name, std::string(trim(std::string_view(line).substr(colon + 1))));
@@ -61,9 +62,10 @@ Checked<std::vector<std::pair<std::string, std::string>>> headers_of(const std::
 Checked<std::string> prefix_of(const std::string& repository) {
   if (repository.empty()) return std::string();
   if (!oci::is_repository_name(repository)) {
-    return Refusal{fmt::format("--repo '{}' is not a repository name (distribution-spec: lower case letters, digits, "
-                               "separated by . _ - and /)",
-                               repository)};
+    return Refusal{
+        fmt::format("--repo '{}' is not a repository name (distribution-spec: lower case letters, digits, "
+                    "separated by . _ - and /)",
+                    repository)};
   }
   return repository + "/";
 }
@@ -74,17 +76,20 @@ bool looks_like_html(std::string_view body) {
 }
 
 // Why an answer to GET /v2/ shows that there is no registry, or none that lets us in; empty where there is one.
-std::string objection(const oci::RegistryClient& registry, const Result<std::string>& ping, const std::string& url) {
+std::string objection(const oci::RegistryClient& registry, const Result<std::string>& ping,
+                      const std::string& url) {
   const int status = registry.last_status();
   if (!ping) {
     if (status == 401 || status == 403) {
-      return fmt::format("{}: the registry refused us ({}): give credentials with -A user:password", url, status);
+      return fmt::format("{}: the registry refused us ({}): give credentials with -A user:password", url,
+                         status);
     }
     if (status == 404) return fmt::format("{} is not a registry: GET /v2/ answers 404", url);
     const std::string& why = registry.detail().text;
     return fmt::format("{}: {}", url, why.empty() ? describe(ping.error()) : why);
   }
-  if (looks_like_html(*ping)) return fmt::format("{} is not a registry: GET /v2/ answers with an HTML page", url);
+  if (looks_like_html(*ping))
+    return fmt::format("{} is not a registry: GET /v2/ answers with an HTML page", url);
   return {};
 }
 
@@ -129,9 +134,9 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
                                        std::uint64_t seed) {
   auto base = http::parse_url(url);
   if (!base) {
-    return Refusal{fmt::format("'{}' is not a registry's URL: {} (expected a form like http://127.0.0.1:5000)",
-                               masked_url(url),
-                               base.error().text)};
+    return Refusal{
+        fmt::format("'{}' is not a registry's URL: {} (expected a form like http://127.0.0.1:5000)",
+                    masked_url(url), base.error().text)};
   }
   while (base->target.ends_with('/')) base->target.pop_back();
   auto transport = transport_of(options);
@@ -197,7 +202,8 @@ Checked<Selection> select_tests(const std::string& regex, bool with_sync) {
   quiet.set_log_errors(false);
   const RE2 pattern(regex, quiet);
   if (!pattern.ok()) {
-    return Refusal{fmt::format("--test-regex '{}' is not a regular expression (RE2): {}", regex, pattern.error())};
+    return Refusal{
+        fmt::format("--test-regex '{}' is not a regular expression (RE2): {}", regex, pattern.error())};
   }
   Selection selection;
   for (const workload::RegistryTest& test : workload::registry_tests()) {
@@ -211,9 +217,11 @@ Checked<Selection> select_tests(const std::string& regex, bool with_sync) {
   return selection;
 }
 
-Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test, const workload::RegistryTarget& target,
-                                             const workload::RegistryTarget* upstream, const BenchOptions& options,
-                                             std::uint64_t seed, load::StopSignal& stop, const load::Watch& watch,
+Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
+                                             const workload::RegistryTarget& target,
+                                             const workload::RegistryTarget* upstream,
+                                             const BenchOptions& options, std::uint64_t seed,
+                                             load::StopSignal& stop, const load::Watch& watch,
                                              std::string& io) {
   const Instant start = now();
   workload::RegistryTest chosen = test;

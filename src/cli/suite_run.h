@@ -36,9 +36,11 @@ struct Selection {
 Checked<Selection> select_tests(const std::string& regex, bool with_sync);
 
 // One test. `watch` may be null.
-Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test, const workload::RegistryTarget& target,
-                                             const workload::RegistryTarget* upstream, const BenchOptions& options,
-                                             std::uint64_t seed, load::StopSignal& stop, const load::Watch& watch,
+Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
+                                             const workload::RegistryTarget& target,
+                                             const workload::RegistryTarget* upstream,
+                                             const BenchOptions& options, std::uint64_t seed,
+                                             load::StopSignal& stop, const load::Watch& watch,
                                              std::string& io);
 
 }  // namespace plimsoll::cli

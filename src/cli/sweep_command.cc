@@ -56,7 +56,8 @@ class SweepCommand final : public Command {
   std::vector<Stretch> plan() const;
   fs::path folder_of(const Stretch& stretch) const;
   fs::path csv_of(const Stretch& stretch) const;
-  Checked<void> measure(const Stretch& stretch, load::StopSignal& stop, ProgressLine& progress, std::string_view where);
+  Checked<void> measure(const Stretch& stretch, load::StopSignal& stop, ProgressLine& progress,
+                        std::string_view where);
   Checked<void> write_samples(const Stretch& stretch, std::vector<load::SampleFile>& samples) const;
   Checked<void> load_earlier();
   Checked<void> save() const;
@@ -121,7 +122,8 @@ void SweepCommand::declare(CLI::App& app) {
       ->type_name("FILE")
       ->type_size(1)
       ->allow_extra_args(false);
-  app.add_option("--attach", attach_, "Keep this file (a switch's or server's configuration) with the results")
+  app.add_option("--attach", attach_,
+                 "Keep this file (a switch's or server's configuration) with the results")
       ->type_name("FILE")
       ->type_size(1)
       ->allow_extra_args(false);
@@ -189,7 +191,8 @@ std::vector<Stretch> SweepCommand::plan() const {
   const auto add = [&](int repeat, std::size_t target) {
     for (std::size_t image = 0; image < images_.size(); ++image) {
       for (const int level : level_list_) {
-        for (const std::string& action : action_list_) stretches.push_back({target, action, level, repeat, image});
+        for (const std::string& action : action_list_)
+          stretches.push_back({target, action, level, repeat, image});
       }
     }
   };
@@ -209,7 +212,8 @@ std::vector<Stretch> SweepCommand::plan() const {
   }
   if (shuffle_) {
     Random random(seed_);
-    for (std::size_t i = stretches.size(); i > 1; --i) std::swap(stretches[i - 1], stretches[random.below(i)]);
+    for (std::size_t i = stretches.size(); i > 1; --i)
+      std::swap(stretches[i - 1], stretches[random.below(i)]);
   }
   return stretches;
 }
@@ -227,7 +231,8 @@ fs::path SweepCommand::csv_of(const Stretch& stretch) const {
   return folder_of(stretch) / (stretch.action + "_results.csv");
 }
 
-Checked<void> SweepCommand::write_samples(const Stretch& stretch, std::vector<load::SampleFile>& samples) const {
+Checked<void> SweepCommand::write_samples(const Stretch& stretch,
+                                          std::vector<load::SampleFile>& samples) const {
   const fs::path path = csv_of(stretch);
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
@@ -260,16 +265,16 @@ Checked<void> SweepCommand::measure(const Stretch& stretch, load::StopSignal& st
   plan.io = bench_.connection.io;
   plan.keep_samples = true;
   plan.drain_limit = std::max<Nanos>(std::chrono::seconds(10), bench_.timeout);
-  const workload::CampaignOptions options{
-      .client = client_ == "serial"       ? workload::ClientKind::serial
-                : client_ == "containerd" ? workload::ClientKind::containerd
-                                          : workload::ClientKind::docker,
-      .many_repositories = spread_ == "many",
-      .reuse = reuse_,
-      .cold = cold_,
-      .workers = stretch.concurrency,
-      .threads = plan.threads,
-      .iterations = iterations_};
+  const workload::CampaignOptions options{.client = client_ == "serial" ? workload::ClientKind::serial
+                                                    : client_ == "containerd"
+                                                        ? workload::ClientKind::containerd
+                                                        : workload::ClientKind::docker,
+                                          .many_repositories = spread_ == "many",
+                                          .reuse = reuse_,
+                                          .cold = cold_,
+                                          .workers = stretch.concurrency,
+                                          .threads = plan.threads,
+                                          .iterations = iterations_};
   *target.left_behind = 0;
   const auto workload = stretch.action == "push" ? make_campaign_push(target, *contents, options)
                                                  : make_campaign_pull(target, *contents, options);
@@ -281,7 +286,8 @@ Checked<void> SweepCommand::measure(const Stretch& stretch, load::StopSignal& st
   if (!measured->setup_failure.empty()) return Refusal{fmt::format("{}: {}", where, measured->setup_failure)};
   if (auto written = write_samples(stretch, measured->samples); !written) return written;
   stats::TestRecord test = std::move(measured->test);
-  test.name = images_.size() > 1 ? fmt::format("{} {}", stretch.action, image_names_[stretch.image]) : stretch.action;
+  test.name =
+      images_.size() > 1 ? fmt::format("{} {}", stretch.action, image_names_[stretch.image]) : stretch.action;
   test.target = record_.targets[stretch.target].name;
   test.action = stretch.action;
   test.repeat = repeat_ > 1 ? stretch.repeat + 1 : 0;
@@ -290,9 +296,10 @@ Checked<void> SweepCommand::measure(const Stretch& stretch, load::StopSignal& st
   if (stretch.action == "push") test.upload = "put";
   test.details["image"] = image_names_[stretch.image];
   test.details["client"] = client_;
-  if (const auto left = target.left_behind->load(); left > 0) test.details["left_behind"] = fmt::format("{}", left);
-  fmt::print("{:<34} rate {:>9.3f}/s  mean {:>10}  p90 {:>10}  max {:>10}  failed {}\n", where, test.rate_per_s,
-             human_duration(test.latency_s.mean), human_duration(test.latency_s.p90),
+  if (const auto left = target.left_behind->load(); left > 0)
+    test.details["left_behind"] = fmt::format("{}", left);
+  fmt::print("{:<34} rate {:>9.3f}/s  mean {:>10}  p90 {:>10}  max {:>10}  failed {}\n", where,
+             test.rate_per_s, human_duration(test.latency_s.mean), human_duration(test.latency_s.p90),
              human_duration(test.latency_s.max), test.operations.failed);
   std::fflush(stdout);
   record_.tests.push_back(std::move(test));
@@ -369,7 +376,8 @@ Exit SweepCommand::run(const std::string& command_line) {
   for (const std::string& path : attach_) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return refuse(fmt::format("--attach '{}' cannot be read", path));
-    record_.attachments[fs::path(path).filename().string()] = std::string(std::istreambuf_iterator<char>(file), {});
+    record_.attachments[fs::path(path).filename().string()] =
+        std::string(std::istreambuf_iterator<char>(file), {});
   }
   if (auto probed = probe(); !probed) return refuse(probed.error().message);
   std::error_code error;
@@ -399,6 +407,8 @@ Exit SweepCommand::run(const std::string& command_line) {
 
 }  // namespace
 
-std::unique_ptr<Command> make_sweep_command() { return std::make_unique<SweepCommand>(); }
+std::unique_ptr<Command> make_sweep_command() {
+  return std::make_unique<SweepCommand>();
+}
 
 }  // namespace plimsoll::cli

@@ -31,7 +31,8 @@ net::Task<Result<Answer>> Client::exchange(const Request& request, BodySink* sin
   co_return co_await exchange_once(request, sink, patience);
 }
 
-net::Task<Result<Answer>> Client::exchange_once(const Request& request, BodySink* sink, net::Patience patience) {
+net::Task<Result<Answer>> Client::exchange_once(const Request& request, BodySink* sink,
+                                                net::Patience patience) {
   progress_ = {};
   if (std::exchange(retire_, false)) close();
   if (connection_ != nullptr && connection_->reusable()) {
@@ -44,8 +45,8 @@ net::Task<Result<Answer>> Client::exchange_once(const Request& request, BodySink
   }
   auto answer = co_await connection_->exchange(request, sink, patience);
   progress_ = connection_->progress();
-  const bool worn = options_.requests_per_connection != 0 &&
-                    connection_->exchanges() >= options_.requests_per_connection;
+  const bool worn =
+      options_.requests_per_connection != 0 && connection_->exchanges() >= options_.requests_per_connection;
   // Closing on our side is no loss: the head of the answer is a view into the connection, so that goes only when the
   // next exchange begins.
   if (answer && (!options_.keep_alive || worn)) retire_ = true;

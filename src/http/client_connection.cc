@@ -126,7 +126,8 @@ net::Task<Result<Answer>> ClientConnection::exchange_with_body(const Request& re
   co_return finish(answer, before);
 }
 
-net::Task<void> ClientConnection::send_request(const RequestBody& body, net::Patience patience, Upload& upload) {
+net::Task<void> ClientConnection::send_request(const RequestBody& body, net::Patience patience,
+                                               Upload& upload) {
   upload.result = co_await send_pieces(body, patience, upload);
   upload.done = true;
   if (!upload.result && upload.result.error().kind != ErrorKind::reset) {
@@ -148,12 +149,14 @@ net::Task<Result<void>> ClientConnection::send_pieces(const RequestBody& body, n
     if (length) {
       const bool from_file = piece.file >= 0 && piece.bytes.size() >= kFromFile;
       if (!head.empty() || !from_file) {
-        const auto sent = co_await stream_->send(head, from_file ? std::string_view() : piece.bytes, patience);
+        const auto sent =
+            co_await stream_->send(head, from_file ? std::string_view() : piece.bytes, patience);
         if (!sent) co_return sent.error();
         head = {};
       }
       if (from_file) {
-        const auto sent = co_await stream_->send_file(piece.file, piece.file_offset, piece.bytes.size(), patience);
+        const auto sent =
+            co_await stream_->send_file(piece.file, piece.file_offset, piece.bytes.size(), patience);
         if (!sent) co_return sent.error();
       }
     } else {
@@ -165,7 +168,8 @@ net::Task<Result<void>> ClientConnection::send_pieces(const RequestBody& body, n
       const auto end = fmt::format_to_n(chunk_head.data(), chunk_head.size(), "{}{:x}\r\n",
                                         upload.sent == 0 ? "" : "\r\n", piece.bytes.size());
       const std::string_view prefix(chunk_head.data(), end.size);
-      if (const auto sent = co_await stream_->send(prefix, piece.bytes, patience); !sent) co_return sent.error();
+      if (const auto sent = co_await stream_->send(prefix, piece.bytes, patience); !sent)
+        co_return sent.error();
     }
     upload.sent += piece.bytes.size();
   }
@@ -178,8 +182,8 @@ net::Task<Result<void>> ClientConnection::send_pieces(const RequestBody& body, n
   co_return ok();
 }
 
-net::Task<Result<void>> ClientConnection::receive_answer(BodySink* sink, net::Patience patience, const Upload* upload,
-                                                         Answer& answer) {
+net::Task<Result<void>> ClientConnection::receive_answer(BodySink* sink, net::Patience patience,
+                                                         const Upload* upload, Answer& answer) {
   while (!parser_.done()) {
     net::Patience limit = patience;
     // While a body is being sent, its progress is what counts.

@@ -36,10 +36,12 @@ class ClientConnection {
 
  private:
   struct Upload;
-  net::Task<Result<Answer>> exchange_with_body(const Request& request, BodySink* sink, net::Patience patience);
+  net::Task<Result<Answer>> exchange_with_body(const Request& request, BodySink* sink,
+                                               net::Patience patience);
   net::Task<void> send_request(const RequestBody& body, net::Patience patience, Upload& upload);
   net::Task<Result<void>> send_pieces(const RequestBody& body, net::Patience patience, Upload& upload);
-  net::Task<Result<void>> receive_answer(BodySink* sink, net::Patience patience, const Upload* upload, Answer& answer);
+  net::Task<Result<void>> receive_answer(BodySink* sink, net::Patience patience, const Upload* upload,
+                                         Answer& answer);
   Result<void> take(std::string_view bytes, BodySink* sink);
   void begin(const Request& request);
   void render(const Request& request);

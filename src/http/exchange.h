@@ -54,9 +54,9 @@ class BodySink {
 // A request, rendered as far as all its parts are known. The views outlive the exchange.
 struct Request {
   Method method = Method::get;
-  std::string_view method_text;   // where `method` is other
-  std::string_view target = "/";  // origin form, byte for byte
-  std::string_view authority;     // the Host field
+  std::string_view method_text;         // where `method` is other
+  std::string_view target = "/";        // origin form, byte for byte
+  std::string_view authority;           // the Host field
   std::span<const HeaderView> headers;  // without Host, Content-Length and Transfer-Encoding
   const RequestBody* body = nullptr;
   bool bulk_answer = false;  // a large body is expected: received and discarded in big pieces
@@ -67,14 +67,14 @@ struct Request {
 // What an exchange gave. The head's views are valid until the connection's next exchange.
 struct Answer {
   const ResponseHead* head = nullptr;
-  Instant sent_first{};   // its first byte went to the kernel
-  Instant first_byte{};   // the first byte of its answer was received
-  Instant last_byte{};    // and the last
+  Instant sent_first{};  // its first byte went to the kernel
+  Instant first_byte{};  // the first byte of its answer was received
+  Instant last_byte{};   // and the last
   std::uint64_t wire_sent = 0;
   std::uint64_t wire_received = 0;
   std::uint64_t body_sent = 0;
   std::uint64_t body_received = 0;
-  bool early = false;   // the final answer came before the body was sent whole; the connection is closed then
+  bool early = false;  // the final answer came before the body was sent whole; the connection is closed then
 
   int status() const { return head->status; }
 };

@@ -68,7 +68,8 @@ Checked<Transport> Transport::make(TransportSettings settings) {
   for (const std::string& text : settings.connect_to) {
     const auto parts = split_outside_brackets(text);
     if (parts.size() != 4 || !is_port_or_empty(parts[1]) || !is_port_or_empty(parts[3])) {
-      return Refusal{fmt::format("--connect-to '{}': expected HOST1:PORT1:HOST2:PORT2 (any part may be empty)", text)};
+      return Refusal{
+          fmt::format("--connect-to '{}': expected HOST1:PORT1:HOST2:PORT2 (any part may be empty)", text)};
     }
     transport.redirections_.push_back({to_lower(parts[0]), parts[1], parts[2], parts[3]});
   }
@@ -89,7 +90,8 @@ Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin
     std::uint16_t port = origin.port;
     for (const Redirection& redirection : redirections_) {
       const bool host_matches = redirection.from_host.empty() || redirection.from_host == origin.host;
-      const bool port_matches = redirection.from_port.empty() || parse_u64(redirection.from_port) == origin.port;
+      const bool port_matches =
+          redirection.from_port.empty() || parse_u64(redirection.from_port) == origin.port;
       if (!host_matches || !port_matches) continue;
       if (!redirection.to_host.empty()) host = redirection.to_host;
       if (!redirection.to_port.empty()) port = static_cast<std::uint16_t>(*parse_u64(redirection.to_port));

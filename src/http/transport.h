@@ -21,8 +21,8 @@ struct TransportSettings {
   std::vector<std::string> connect_to;  // "HOST1:PORT1:HOST2:PORT2", as curl's option; empty parts match all
   net::SourcePool sources;
   std::string congestion;
-  std::string unix_socket;              // every connection goes there
-  std::vector<std::string> alpn;        // what TLS offers; empty: nothing
+  std::string unix_socket;        // every connection goes there
+  std::vector<std::string> alpn;  // what TLS offers; empty: nothing
 };
 
 // Connections to one origin, for one thread. Counts them per address.

@@ -86,7 +86,8 @@ void Engine::run() {
   abort_timer_ = std::make_unique<AbortTimer>(*this);
   loop_->set_on_wake([this] { on_wake(); });
   {
-    const std::unique_ptr<PublishTimer> publishing = gate_.watched() ? std::make_unique<PublishTimer>(*this) : nullptr;
+    const std::unique_ptr<PublishTimer> publishing =
+        gate_.watched() ? std::make_unique<PublishTimer>(*this) : nullptr;
     loop_->run(main());
   }
   members_.clear();
@@ -153,7 +154,8 @@ net::Task<void> Engine::phase(Instant start, Admission& admission, bool ramped) 
     net::TaskScope workers;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i) * plan_.threads + thread_;
-      const Nanos delay = ramped ? Nanos(plan_.ramp.count() * index / std::max(1, plan_.concurrency)) : Nanos{};
+      const Nanos delay =
+          ramped ? Nanos(plan_.ramp.count() * index / std::max(1, plan_.concurrency)) : Nanos{};
       workers.spawn(work_closed(*members_[i], admission, delay));
     }
     co_await workers.join();
@@ -181,15 +183,16 @@ net::Task<void> Engine::operate(Member& member, Instant due, std::uint64_t seque
   }
   const Instant done = outcome.done == Instant{} ? now() : outcome.done;
   if (plan_.keep_samples && measure_start_ != Instant{}) {
-    samples_.add({.sequence = sequence,
-                  .due = due - measure_start_,
-                  .sent = sent - measure_start_,
-                  .first_byte = outcome.first_byte == Instant{} ? Nanos{} : outcome.first_byte - measure_start_,
-                  .done = done - measure_start_,
-                  .connect = outcome.connect,
-                  .bytes = outcome.bytes,
-                  .status = outcome.last_status,
-                  .error = outcome.error ? static_cast<int>(outcome.error->kind) : -1});
+    samples_.add(
+        {.sequence = sequence,
+         .due = due - measure_start_,
+         .sent = sent - measure_start_,
+         .first_byte = outcome.first_byte == Instant{} ? Nanos{} : outcome.first_byte - measure_start_,
+         .done = done - measure_start_,
+         .connect = outcome.connect,
+         .bytes = outcome.bytes,
+         .status = outcome.last_status,
+         .error = outcome.error ? static_cast<int>(outcome.error->kind) : -1});
   }
   recorder_.finish({.due = due,
                     .sent = sent,
@@ -223,7 +226,8 @@ net::Task<void> Engine::dispatch(Instant start, Admission& admission) {
       co_await loop_->sleep_until(std::min(due, now() + kPublishEvery));
     }
     if (++burst % kBurst == 0) co_await loop_->yield();
-    if (idle_.empty() && members_.size() < static_cast<std::size_t>(std::max(1, plan_.max_workers / plan_.threads))) {
+    if (idle_.empty() &&
+        members_.size() < static_cast<std::size_t>(std::max(1, plan_.max_workers / plan_.threads))) {
       workers.spawn(work_open(add_member()));
     }
     const bool had_worker = !idle_.empty();

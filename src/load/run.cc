@@ -74,7 +74,8 @@ stats::Phases phases_of(const Gate& gate, const Plan& plan) {
   return phases;
 }
 
-stats::OpenLoop open_loop_of(const std::vector<std::unique_ptr<Engine>>& engines, const stats::TestRecord& test) {
+stats::OpenLoop open_loop_of(const std::vector<std::unique_ptr<Engine>>& engines,
+                             const stats::TestRecord& test) {
   stats::OpenLoop sum;
   const double measured = test.phases_s.measure;
   if (measured <= 0) return sum;
@@ -95,17 +96,19 @@ void judge(const Plan& plan, stats::TestRecord& test) {
   const std::uint64_t completed = test.operations.ok + test.operations.failed;
   if (completed == 0) return;
   if (checks.client_bound) {
-    checks.failed.push_back(fmt::format(
-        "the generator was the limit, not the server: an engine thread used {:.0f}% of a core and waited for one "
-        "{:.0f}% of the time (try --threads, or another machine for the load)",
-        checks.client_cpu * 100, checks.run_delay_share * 100));
+    checks.failed.push_back(
+        fmt::format("the generator was the limit, not the server: an engine thread used {:.0f}% of a core "
+                    "and waited for one "
+                    "{:.0f}% of the time (try --threads, or another machine for the load)",
+                    checks.client_cpu * 100, checks.run_delay_share * 100));
   }
   // Fewer operations than workers say nothing about concurrency, nor do a handful.
   const bool enough = completed >= static_cast<std::uint64_t>(plan.concurrency) * 10;
   if (!plan.rate && enough && checks.concurrency_reached < 0.9 * plan.concurrency) {
-    checks.failed.push_back(fmt::format("the concurrency asked for was not reached: {:.1f} of {} operations were in "
-                                        "progress on average",
-                                        checks.concurrency_reached, plan.concurrency));
+    checks.failed.push_back(
+        fmt::format("the concurrency asked for was not reached: {:.1f} of {} operations were in "
+                    "progress on average",
+                    checks.concurrency_reached, plan.concurrency));
   }
   if (enough && checks.littles_law_error > 0.05) {
     checks.failed.push_back(fmt::format("Little's law is off by {:.1f}%: time is lost between operations",

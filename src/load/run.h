@@ -27,22 +27,22 @@ struct Progress {
   std::uint64_t failed = 0;
   std::uint64_t in_progress = 0;
   std::uint64_t bytes = 0;
-  double elapsed_s = 0;          // of the phase
-  double rate_per_s = 0;         // of the last second
-  double p50_s = 0;              // of the last second
+  double elapsed_s = 0;   // of the phase
+  double rate_per_s = 0;  // of the last second
+  double p50_s = 0;       // of the last second
   double p99_s = 0;
-  double run_p50_s = 0;          // of the whole run
+  double run_p50_s = 0;  // of the whole run
   double run_p99_s = 0;
-  std::uint64_t requests = 0;    // what was asked for; 0: no limit
+  std::uint64_t requests = 0;  // what was asked for; 0: no limit
   double duration_s = 0;
 };
 
 using Watch = std::function<void(const Progress&)>;
 
 struct Measured {
-  stats::TestRecord test;        // all that load and its recorders know
-  std::string setup_failure;     // why the test could not be measured; its figures are empty then
-  std::string io;                // "epoll", "uring"
+  stats::TestRecord test;     // all that load and its recorders know
+  std::string setup_failure;  // why the test could not be measured; its figures are empty then
+  std::string io;             // "epoll", "uring"
   bool interrupted = false;
   std::vector<SampleFile> samples;  // one a thread, where the plan asked for them
 };

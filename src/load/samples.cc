@@ -24,7 +24,10 @@ int open_temporary() {
 }  // namespace
 
 SampleFile::SampleFile(SampleFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), rows_(other.rows_), lost_(other.lost_), block_(std::move(other.block_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      rows_(other.rows_),
+      lost_(other.lost_),
+      block_(std::move(other.block_)) {}
 
 SampleFile& SampleFile::operator=(SampleFile&& other) noexcept {
   std::swap(fd_, other.fd_);
@@ -72,7 +75,8 @@ void SampleFile::for_each(const std::function<void(const SampleRow&)>& visit) {
   std::vector<SampleRow> rows(kBlock);
   for (std::uint64_t done = 0; done < in_file;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, in_file - done));
-    const auto got = pread(fd_, rows.data(), wanted * sizeof(SampleRow), static_cast<off_t>(done * sizeof(SampleRow)));
+    const auto got =
+        pread(fd_, rows.data(), wanted * sizeof(SampleRow), static_cast<off_t>(done * sizeof(SampleRow)));
     if (got < static_cast<ssize_t>(sizeof(SampleRow))) return;
     const auto count = static_cast<std::size_t>(got) / sizeof(SampleRow);
     for (std::size_t i = 0; i < count; ++i) visit(rows[i]);

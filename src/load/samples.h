@@ -19,10 +19,10 @@ struct SampleRow {
   Nanos sent{};
   Nanos first_byte{};  // 0: none came, or the workload doesn't tell
   Nanos done{};
-  Nanos connect{};     // of a connection that was opened for it; 0 where one was reused
+  Nanos connect{};  // of a connection that was opened for it; 0 where one was reused
   std::uint64_t bytes = 0;
   int status = 0;
-  int error = -1;      // ErrorKind, or -1
+  int error = -1;  // ErrorKind, or -1
 };
 
 class SampleFile {

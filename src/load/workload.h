@@ -20,17 +20,17 @@ namespace plimsoll::load {
 struct Worker {
   net::Loop& loop;
   stats::Recorder& recorder;
-  int index;            // 0 to workers - 1, over all threads
+  int index;  // 0 to workers - 1, over all threads
   int thread;
-  std::uint64_t seed;   // of this worker alone
+  std::uint64_t seed;  // of this worker alone
 };
 
 // How an operation ended.
 struct Outcome {
   std::optional<Error> error;
-  int last_status = 0;                  // of its last answer; 0 where there was none
-  std::optional<stats::PartId> part;    // the part of the test that it belongs to
-  Instant done{};                       // its last byte; the zero instant: when the coroutine ended
+  int last_status = 0;                // of its last answer; 0 where there was none
+  std::optional<stats::PartId> part;  // the part of the test that it belongs to
+  Instant done{};                     // its last byte; the zero instant: when the coroutine ended
   // For raw samples, where the workload knows them: of its first request, and bytes received by all.
   Instant first_byte{};
   Nanos connect{};

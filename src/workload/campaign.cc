@@ -49,9 +49,8 @@ class CampaignSession : public load::Session {
     downloads_ = lanes.downloads;
     const std::size_t most = std::max(uploads_, downloads_);
     for (std::size_t i = 0; i < most; ++i) {
-      clients_.push_back(std::make_unique<oci::RegistryClient>(worker.loop, *shared_->connectors,
-                                                               *shared_->authenticator, target.options, &steps_,
-                                                               &steps_));
+      clients_.push_back(std::make_unique<oci::RegistryClient>(
+          worker.loop, *shared_->connectors, *shared_->authenticator, target.options, &steps_, &steps_));
     }
   }
 
@@ -88,8 +87,10 @@ class CampaignSession : public load::Session {
   void next_image() {
     oci::next_image(source_, contents_.shape(0), image_);
     if (!shared_layers_.empty()) {
-      const auto kept = static_cast<std::size_t>(options_.reuse * static_cast<double>(image_.layers.size()) + 0.5);
-      for (std::size_t i = 0; i < std::min(kept, shared_layers_.size()); ++i) image_.layers[i] = shared_layers_[i];
+      const auto kept =
+          static_cast<std::size_t>(options_.reuse * static_cast<double>(image_.layers.size()) + 0.5);
+      for (std::size_t i = 0; i < std::min(kept, shared_layers_.size()); ++i)
+        image_.layers[i] = shared_layers_[i];
       oci::rewrite_documents(image_);
     }
     const std::uint64_t number = pushed_.size();
@@ -123,12 +124,14 @@ class CampaignSession : public load::Session {
       co_return pushed.error();
     }
     failed_ = clients_.front().get();
-    co_return co_await first().put_manifest(described.repository, described.tag, oci::kOciManifest, image_.manifest);
+    co_return co_await first().put_manifest(described.repository, described.tag, oci::kOciManifest,
+                                            image_.manifest);
   }
 
   net::Task<Result<void>> pull_image(const PushedImage& image) {
     failed_ = clients_.front().get();
-    if (auto head = co_await first().head_manifest(image.repository, image.tag); !head) co_return head.error();
+    if (auto head = co_await first().head_manifest(image.repository, image.tag); !head)
+      co_return head.error();
     auto manifest = co_await first().get_manifest(image.repository, image.manifest_digest.text());
     if (!manifest) co_return manifest.error();
     if (auto config = co_await first().get_blob(image.repository, image.config_digest, image.config_size,
@@ -175,7 +178,8 @@ class CampaignSession : public load::Session {
 
   // A container client asks first: what is there is not sent again.
   net::Task<Result<void>> push_blob(oci::RegistryClient& client, const std::string& repository,
-                                    const http::RequestBody& content, const oci::Digest& digest, oci::BlobRole role) {
+                                    const http::RequestBody& content, const oci::Digest& digest,
+                                    oci::BlobRole role) {
     if (options_.client != ClientKind::serial) {
       const auto present = co_await client.head_blob(repository, digest, role);
       if (present) co_return ok();
@@ -207,7 +211,8 @@ class CampaignSession : public load::Session {
     for (const auto& layer : image.layers) {
       if (const auto blob = co_await first().delete_blob(image.repository, layer.digest); !blob) co_return;
     }
-    if (const auto blob = co_await first().delete_blob(image.repository, image.config_digest); !blob) co_return;
+    if (const auto blob = co_await first().delete_blob(image.repository, image.config_digest); !blob)
+      co_return;
   }
 
   const RegistryTarget& target_;
@@ -269,13 +274,19 @@ class CampaignPull final : public CampaignSession {
 
 class CampaignWorkload final : public load::Workload {
  public:
-  CampaignWorkload(bool push, const RegistryTarget& target, const Contents& contents, const CampaignOptions& options)
-      : push_(push), target_(target), contents_(contents), options_(options), threads_(target, options.threads) {}
+  CampaignWorkload(bool push, const RegistryTarget& target, const Contents& contents,
+                   const CampaignOptions& options)
+      : push_(push),
+        target_(target),
+        contents_(contents),
+        options_(options),
+        threads_(target, options.threads) {}
 
   void prepare(stats::Recorder& recorder) override { register_steps(recorder); }
 
   std::unique_ptr<load::Session> session(const load::Worker& worker) override {
-    if (push_) return std::make_unique<CampaignPush>(worker, target_, contents_, threads_.of(worker), options_);
+    if (push_)
+      return std::make_unique<CampaignPush>(worker, target_, contents_, threads_.of(worker), options_);
     // Warm: each worker pulls one image again and again. Cold: an image an operation.
     const auto workers = static_cast<std::uint64_t>(options_.workers);
     const std::uint64_t images = options_.cold ? (options_.iterations + workers - 1) / workers : 1;

@@ -18,9 +18,10 @@ enum class ClientKind : std::uint8_t { docker, containerd, serial };
 
 struct CampaignOptions {
   ClientKind client = ClientKind::docker;
-  bool many_repositories = true;  // each image in a repository of its own; else one for all, with a tag an image
-  double reuse = 0;               // share of an image's layers that the registry has already
-  bool cold = false;              // pulls: each operation pulls another image
+  bool many_repositories =
+      true;           // each image in a repository of its own; else one for all, with a tag an image
+  double reuse = 0;   // share of an image's layers that the registry has already
+  bool cold = false;  // pulls: each operation pulls another image
   int workers = 1;
   int threads = 1;
   std::uint64_t iterations = 1;

@@ -15,7 +15,9 @@ namespace {
 // Remembers the statuses of each step and what was noted, to tell how an answer came about.
 class Witness final : public oci::StepObserver {
  public:
-  void step(oci::Step step, const oci::StepReport& report) override { statuses_[step].push_back(report.status); }
+  void step(oci::Step step, const oci::StepReport& report) override {
+    statuses_[step].push_back(report.status);
+  }
   void note(NoteKind kind, const oci::Detail& detail) override { notes_.emplace_back(kind, detail); }
 
   void forget() {
@@ -71,7 +73,8 @@ class Doctor {
 
  private:
   void say(std::string id, std::string supported, std::string evidence, std::string spec) {
-    result_.capabilities.push_back({std::move(id), std::move(supported), std::move(evidence), std::move(spec)});
+    result_.capabilities.push_back(
+        {std::move(id), std::move(supported), std::move(evidence), std::move(spec)});
   }
   void stray(std::string id, std::string summary, std::string spec) {
     result_.findings.push_back({.id = std::move(id),
@@ -94,11 +97,12 @@ class Doctor {
 
   net::Task<void> reach() {
     auto ping = co_await client_.ping();
-    say("reachable", ping ? "yes" : "no", ping ? fmt::format("GET /v2/ answers {}", client_.last_status()) : why(ping.error()),
-        "end-1");
+    say("reachable", ping ? "yes" : "no",
+        ping ? fmt::format("GET /v2/ answers {}", client_.last_status()) : why(ping.error()), "end-1");
     const bool challenged = witness_.saw(oci::Step::ping, 401);
     say("authentication", challenged ? "yes" : "no",
-        challenged ? (witness_.any_between(200, 299) != 0 ? "401, then let in" : "401, not let in") : "none is asked for",
+        challenged ? (witness_.any_between(200, 299) != 0 ? "401, then let in" : "401, not let in")
+                   : "none is asked for",
         "end-1");
     if (!client_.server().empty()) say("server", "yes", client_.server(), "");
     std::vector<double> times;
@@ -109,14 +113,16 @@ class Doctor {
     }
     if (!times.empty()) {
       std::ranges::sort(times);
-      say("bare-request", "yes", fmt::format("median of {}: {:.3f} ms", times.size(), times[times.size() / 2] * 1e3), "");
+      say("bare-request", "yes",
+          fmt::format("median of {}: {:.3f} ms", times.size(), times[times.size() / 2] * 1e3), "");
     }
     witness_.forget();
   }
 
   net::Task<void> list_catalog() {
     auto page = co_await client_.catalog(1);
-    say("catalog", page ? "yes" : "no", page ? fmt::format("{} repositories on a page of 1", page->names.size()) : why(page.error()),
+    say("catalog", page ? "yes" : "no",
+        page ? fmt::format("{} repositories on a page of 1", page->names.size()) : why(page.error()),
         "not in the spec; docker's API");
     if (page && page->names.size() > 1) {
       stray("catalog-page-size", "the catalog ignores n=1", "docker's API");
@@ -128,7 +134,8 @@ class Doctor {
   std::string next_content() { return fmt::format("plimsoll doctor {} {}", target_.run_id, ++contents_); }
 
   net::Task<void> upload(std::string id, std::string spec,
-                         net::Task<Result<void>> (Doctor::*push)(const http::RequestBody&, const oci::Digest&)) {
+                         net::Task<Result<void>> (Doctor::*push)(const http::RequestBody&,
+                                                                 const oci::Digest&)) {
     const std::string content = next_content();
     const http::TextBody body(content);
     const oci::Digest digest = oci::Digest::of(content);
@@ -159,7 +166,8 @@ class Doctor {
   net::Task<Result<void>> push_stream(const http::RequestBody& body, const oci::Digest& digest) {
     auto session = co_await client_.start_upload(repository_);
     if (!session) co_return session.error();
-    if (auto sent = co_await client_.stream_blob(*session, body, oci::BlobRole::layer); !sent) co_return sent.error();
+    if (auto sent = co_await client_.stream_blob(*session, body, oci::BlobRole::layer); !sent)
+      co_return sent.error();
     co_return co_await client_.finish_upload(*session, digest, oci::BlobRole::layer);
   }
   net::Task<Result<void>> push_chunks(const http::RequestBody& body, const oci::Digest& digest) {
@@ -179,7 +187,8 @@ class Doctor {
     auto session = co_await client_.start_upload(repository_);
     if (!session) co_return;
     say("chunk-minimum", chunk_minimum_ > 0 ? "yes" : "no",
-        chunk_minimum_ > 0 ? fmt::format("OCI-Chunk-Min-Length: {}", chunk_minimum_) : "no OCI-Chunk-Min-Length",
+        chunk_minimum_ > 0 ? fmt::format("OCI-Chunk-Min-Length: {}", chunk_minimum_)
+                           : "no OCI-Chunk-Min-Length",
         "end-4a");
     auto status = co_await client_.upload_status(*session);
     say("upload-status", status ? "yes" : "no",
@@ -194,7 +203,8 @@ class Doctor {
     co_await mount_from("mount-cross", repository_, blobs_.front());
     co_await mount_from("mount-anonymous", "", blobs_.back());
     auto missing = co_await client_.mount(other_, oci::Digest::of("not there"), repository_);
-    if (missing && missing->mounted) stray("mount-of-nothing", "a blob that is not there was mounted", "end-11");
+    if (missing && missing->mounted)
+      stray("mount-of-nothing", "a blob that is not there was mounted", "end-11");
     if (missing && missing->upload) static_cast<void>(co_await client_.cancel_upload(*missing->upload));
     witness_.forget();
   }
@@ -217,7 +227,8 @@ class Doctor {
     oci::next_image(source, contents->shape(0), image);
     Result<void> pushed = co_await push_all(image);
     result_.plain_push = pushed.has_value();
-    say("push", pushed ? "yes" : "no", pushed ? "an image of one layer" : why(pushed.error()), "end-4a, end-6, end-7");
+    say("push", pushed ? "yes" : "no", pushed ? "an image of one layer" : why(pushed.error()),
+        "end-4a, end-6, end-7");
     witness_.forget();
     if (!pushed) co_return;
     manifest_ = image.manifest_digest;
@@ -232,9 +243,11 @@ class Doctor {
 
   net::Task<Result<void>> push_all(const oci::Image& image) {
     std::string layer;
-    while (layer.size() < image.layers.front().size()) layer += image.layers.front().piece(layer.size()).bytes;
+    while (layer.size() < image.layers.front().size())
+      layer += image.layers.front().piece(layer.size()).bytes;
     const http::TextBody layer_body(layer);
-    if (auto pushed = co_await push_put(layer_body, image.layers.front().digest()); !pushed) co_return pushed.error();
+    if (auto pushed = co_await push_put(layer_body, image.layers.front().digest()); !pushed)
+      co_return pushed.error();
     const http::TextBody config(image.config);
     if (auto pushed = co_await push_put(config, image.config_digest); !pushed) co_return pushed.error();
     co_return co_await client_.put_manifest(repository_, "a", oci::kOciManifest, image.manifest);
@@ -245,26 +258,33 @@ class Doctor {
     say("manifest-head", head && !witness_.saw(oci::Step::manifest_head, 405) ? "yes" : "no",
         head ? "200" : why(head.error()), "end-3");
     const bool header = head && head->digest.has_value();
-    say("digest-header", header ? "yes" : "no", header ? "Docker-Content-Digest on HEAD of a manifest" : "missing", "end-3");
+    say("digest-header", header ? "yes" : "no",
+        header ? "Docker-Content-Digest on HEAD of a manifest" : "missing", "end-3");
     if (header && *head->digest != image.manifest_digest) {
       stray("digest-header-wrong", "Docker-Content-Digest is not the digest of the manifest", "end-3");
     }
     auto manifest = co_await client_.get_manifest(repository_, "a");
-    if (manifest && manifest->body != image.manifest) stray("manifest-rewritten", "the manifest's bytes were changed", "end-3");
+    if (manifest && manifest->body != image.manifest)
+      stray("manifest-rewritten", "the manifest's bytes were changed", "end-3");
     if (manifest && manifest->media_type != oci::kOciManifest) {
-      stray("manifest-type", fmt::format("the manifest's Content-Type is '{}'", manifest->media_type), "end-3");
+      stray("manifest-type", fmt::format("the manifest's Content-Type is '{}'", manifest->media_type),
+            "end-3");
     }
-    auto layer = co_await client_.get_blob(repository_, image.layers.front().digest(), image.layers.front().size(),
-                                           oci::BlobRole::layer);
+    auto layer = co_await client_.get_blob(repository_, image.layers.front().digest(),
+                                           image.layers.front().size(), oci::BlobRole::layer);
     result_.plain_pull = manifest && layer;
     say("pull", result_.plain_pull ? "yes" : "no",
-        !manifest ? why(manifest.error()) : !layer ? why(layer.error()) : "every digest is right", "end-2, end-3");
+        !manifest ? why(manifest.error())
+        : !layer  ? why(layer.error())
+                  : "every digest is right",
+        "end-2, end-3");
     const bool redirected = witness_.saw(oci::Step::storage, 200);
     say("redirects", redirected ? "yes" : "no",
         redirected ? "blobs come from another URL" : "blobs come from the registry itself", "end-2");
     auto absent = co_await client_.head_manifest(repository_, "no-such-tag");
     if (absent || client_.last_status() != 404) {
-      stray("missing-manifest", fmt::format("HEAD of a tag that is not there answers {}", client_.last_status()), "end-3");
+      stray("missing-manifest",
+            fmt::format("HEAD of a tag that is not there answers {}", client_.last_status()), "end-3");
     }
     take_notes("pull", "end-2, end-3");
   }
@@ -276,13 +296,16 @@ class Doctor {
       static_cast<void>(co_await client_.put_manifest(repository_, "b", oci::kOciManifest, first->body));
     }
     auto all = co_await client_.tags(repository_);
-    say("tags", all && all->names == std::vector<std::string>{"a", "b"} ? "yes" : all ? "partly" : "no",
+    say("tags",
+        all && all->names == std::vector<std::string>{"a", "b"} ? "yes"
+        : all                                                   ? "partly"
+                                                                : "no",
         all ? fmt::format("{}", fmt::join(all->names, ", ")) : why(all.error()), "end-8a");
     auto page = co_await client_.tags(repository_, 1);
     const bool pages = page && page->names.size() == 1 && page->next;
     say("tags-pagination", pages ? "yes" : "no",
-        !page    ? why(page.error())
-        : pages  ? "n=1 gives one tag and a Link"
+        !page                    ? why(page.error())
+        : pages                  ? "n=1 gives one tag and a Link"
         : page->names.size() > 1 ? "n=1 is ignored"
                                  : "no Link after a page that is not the last",
         "end-8b");
@@ -294,7 +317,10 @@ class Doctor {
     auto referrers = co_await client_.referrers(repository_, manifest_);
     const bool api = referrers && referrers->api;
     say("referrers", api ? "yes" : "no",
-        !referrers ? why(referrers.error()) : api ? "200" : "404: clients keep a tag with the list", "end-12a");
+        !referrers ? why(referrers.error())
+        : api      ? "200"
+                   : "404: clients keep a tag with the list",
+        "end-12a");
     take_notes("referrers", "end-12a");
   }
 
@@ -327,7 +353,8 @@ class Doctor {
     say(id, yes ? "yes" : "no", status ? fmt::format("{}", *status) : why(status.error()),
         id == "delete-blob" ? "end-10" : "end-9");
     if (status && *status != 202 && *status != 404 && *status != 405 && *status != 400) {
-      stray(id + "-status", fmt::format("{} answers {}", id, *status), id == "delete-blob" ? "end-10" : "end-9");
+      stray(id + "-status", fmt::format("{} answers {}", id, *status),
+            id == "delete-blob" ? "end-10" : "end-9");
     }
   }
 

@@ -42,7 +42,8 @@ void append_filled(std::string& out, std::string_view text, std::uint64_t sequen
 std::string render_head(const HttpRequestTemplate& request, bool keep_alive) {
   std::string head = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.url.target);
   const auto named = [&request](std::string_view name) {
-    return std::ranges::any_of(request.headers, [name](const auto& field) { return iequals(field.first, name); });
+    return std::ranges::any_of(request.headers,
+                               [name](const auto& field) { return iequals(field.first, name); });
   };
   if (!named("host")) head += fmt::format("Host: {}\r\n", request.url.authority());
   for (const auto& [name, value] : request.headers) head += fmt::format("{}: {}\r\n", name, value);
@@ -111,8 +112,8 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
         processing_part_(recorder_.part_id("processing")),
         waiting_part_(recorder_.part_id("waiting")) {
     for (const HttpRequestTemplate& request : options_.requests) {
-      prepared_.push_back({&request, http::parse_method(request.method), render_head(request, options_.keep_alive),
-                           request.varies()});
+      prepared_.push_back({&request, http::parse_method(request.method),
+                           render_head(request, options_.keep_alive), request.varies()});
     }
   }
   HttpSession(const HttpSession&) = delete;

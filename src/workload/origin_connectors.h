@@ -31,7 +31,8 @@ class AddressTally {
 class OriginConnectors final : public oci::Connectors {
  public:
   // Connections to `counted` go into the tally.
-  OriginConnectors(const http::Transport& transport, int thread, http::Url counted, std::shared_ptr<AddressTally> tally)
+  OriginConnectors(const http::Transport& transport, int thread, http::Url counted,
+                   std::shared_ptr<AddressTally> tally)
       : transport_(transport), thread_(thread), counted_(std::move(counted)), tally_(std::move(tally)) {}
   OriginConnectors(const OriginConnectors&) = delete;
   OriginConnectors& operator=(const OriginConnectors&) = delete;

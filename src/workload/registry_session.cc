@@ -18,15 +18,14 @@ StepRecorder::StepRecorder(stats::Recorder& recorder) : recorder_(recorder), ids
 
 void StepRecorder::step(oci::Step step, const oci::StepReport& report) {
   if (!on_) return;
-  recorder_.step(ids_[static_cast<std::size_t>(step)],
-                 {.status = report.status,
-                  .sent = report.sent,
-                  .first_byte = report.first_byte,
-                  .done = report.done,
-                  .bytes = {.sent = report.wire_sent,
-                            .received = report.wire_received,
-                            .body_sent = report.body_sent,
-                            .body_received = report.body_received}});
+  recorder_.step(ids_[static_cast<std::size_t>(step)], {.status = report.status,
+                                                        .sent = report.sent,
+                                                        .first_byte = report.first_byte,
+                                                        .done = report.done,
+                                                        .bytes = {.sent = report.wire_sent,
+                                                                  .received = report.wire_received,
+                                                                  .body_sent = report.body_sent,
+                                                                  .body_received = report.body_received}});
 }
 
 void StepRecorder::note(NoteKind kind, const oci::Detail& detail) {
@@ -45,15 +44,15 @@ std::shared_ptr<ThreadRegistry> ThreadRegistries::of(const load::Worker& worker)
   if (shared == nullptr) {
     shared = std::make_shared<ThreadRegistry>();
     shared->connectors = target_.connectors(worker.thread);
-    shared->authenticator = std::make_unique<oci::Authenticator>(worker.loop, *shared->connectors, target_.options.base,
-                                                                 target_.credentials);
+    shared->authenticator = std::make_unique<oci::Authenticator>(worker.loop, *shared->connectors,
+                                                                 target_.options.base, target_.credentials);
     mine = shared;
   }
   return shared;
 }
 
-RegistrySession::RegistrySession(const load::Worker& worker, const RegistryTarget& target, const Contents& contents,
-                                 std::shared_ptr<ThreadRegistry> shared)
+RegistrySession::RegistrySession(const load::Worker& worker, const RegistryTarget& target,
+                                 const Contents& contents, std::shared_ptr<ThreadRegistry> shared)
     : target_(target),
       contents_(contents),
       shared_(std::move(shared)),
@@ -65,7 +64,9 @@ RegistrySession::RegistrySession(const load::Worker& worker, const RegistryTarge
       source_(content_seed(), static_cast<std::uint64_t>(worker.index),
               target.same_content ? oci::Uniqueness::same : oci::Uniqueness::unique) {}
 
-std::uint64_t RegistrySession::content_seed() const { return target_.nonce; }
+std::uint64_t RegistrySession::content_seed() const {
+  return target_.nonce;
+}
 
 net::Task<Checked<void>> RegistrySession::set_up() {
   if (auto connected = co_await client_.connect(); !connected) {
@@ -85,7 +86,8 @@ const oci::Image& RegistrySession::next_image(std::size_t size_class) {
 
 net::Task<Result<void>> RegistrySession::push(UploadKind kind) {
   for (const oci::Layer& layer : image_.layers) {
-    if (auto pushed = co_await push_blob(kind, LayerBody(layer), layer.digest(), oci::BlobRole::layer); !pushed) {
+    if (auto pushed = co_await push_blob(kind, LayerBody(layer), layer.digest(), oci::BlobRole::layer);
+        !pushed) {
       co_return pushed.error();
     }
   }
@@ -115,9 +117,11 @@ net::Task<Result<void>> RegistrySession::pull(const PushedImage& image) {
   if (!manifest) co_return manifest.error();
   // What came under the tag must be what was pushed under it.
   if (target_.options.verify && oci::Digest::of(manifest->body) != image.manifest_digest) {
-    co_return Error{ErrorKind::digest_mismatch, 0, "the manifest under the tag is not the one that was pushed"};
+    co_return Error{ErrorKind::digest_mismatch, 0,
+                    "the manifest under the tag is not the one that was pushed"};
   }
-  if (auto head = co_await client_.head_blob(image.repository, image.config_digest, oci::BlobRole::config); !head) {
+  if (auto head = co_await client_.head_blob(image.repository, image.config_digest, oci::BlobRole::config);
+      !head) {
     co_return head.error();
   }
   if (auto got = co_await client_.get_blob(image.repository, image.config_digest, image.config_size,
@@ -129,7 +133,9 @@ net::Task<Result<void>> RegistrySession::pull(const PushedImage& image) {
     if (auto head = co_await client_.head_blob(image.repository, layer.digest, oci::BlobRole::layer); !head) {
       co_return head.error();
     }
-    if (auto got = co_await client_.get_blob(image.repository, layer.digest, layer.size, oci::BlobRole::layer); !got) {
+    if (auto got =
+            co_await client_.get_blob(image.repository, layer.digest, layer.size, oci::BlobRole::layer);
+        !got) {
       co_return got.error();
     }
   }
@@ -142,8 +148,8 @@ net::Task<Checked<PushedImage>> RegistrySession::seed(std::size_t size_class) {
   auto pushed = co_await push(UploadKind::put);
   record_steps(true);
   if (!pushed) {
-    co_return Refusal{fmt::format("seeding the registry failed: {} ({})", describe(pushed.error()),
-                                  client_.detail().text)};
+    co_return Refusal{
+        fmt::format("seeding the registry failed: {} ({})", describe(pushed.error()), client_.detail().text)};
   }
   co_return described(repository_);
 }
@@ -161,7 +167,8 @@ PushedImage RegistrySession::described(const std::string& repository) const {
 }
 
 load::Outcome RegistrySession::outcome(const Result<void>& result) {
-  load::Outcome outcome{.error = {}, .last_status = client_.last_status(), .part = {}, .done = client_.last_byte()};
+  load::Outcome outcome{
+      .error = {}, .last_status = client_.last_status(), .part = {}, .done = client_.last_byte()};
   if (!result) {
     outcome.error = result.error();
     outcome.done = {};

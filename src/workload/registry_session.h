@@ -26,7 +26,9 @@ class StepRecorder final : public oci::StepObserver, public http::ConnectionObse
   void step(oci::Step step, const oci::StepReport& report) override;
   void note(NoteKind kind, const oci::Detail& detail) override;
   void opened(Nanos connect, Nanos tls, bool replaces_closed) override;
-  void reused() override { if (on_) recorder_.connection_reused(); }
+  void reused() override {
+    if (on_) recorder_.connection_reused();
+  }
 
   // Set-up and clean-up are not part of the figures.
   void record(bool on) { on_ = on; }
@@ -47,7 +49,8 @@ struct ThreadRegistry {
 // its own thread, before the loop does.
 class ThreadRegistries {
  public:
-  ThreadRegistries(const RegistryTarget& target, int threads) : target_(target), of_(static_cast<std::size_t>(threads)) {}
+  ThreadRegistries(const RegistryTarget& target, int threads)
+      : target_(target), of_(static_cast<std::size_t>(threads)) {}
   std::shared_ptr<ThreadRegistry> of(const load::Worker& worker);
 
  private:
@@ -93,8 +96,8 @@ class RegistrySession : public load::Session {
 
   // The flow of the distribution spec for the image that next_image() gave.
   net::Task<Result<void>> push(UploadKind kind);
-  net::Task<Result<void>> push_blob(UploadKind kind, const http::RequestBody& content, const oci::Digest& digest,
-                                    oci::BlobRole role);
+  net::Task<Result<void>> push_blob(UploadKind kind, const http::RequestBody& content,
+                                    const oci::Digest& digest, oci::BlobRole role);
   // zb's six requests: HEAD and GET of manifest, configuration and layer.
   net::Task<Result<void>> pull(const PushedImage& image);
 

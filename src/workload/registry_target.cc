@@ -29,7 +29,8 @@ Checked<Contents> Contents::make(unsigned classes, std::uint64_t seed) {
   return of_images(images, seed);
 }
 
-Checked<Contents> Contents::of_images(const std::vector<std::vector<std::uint64_t>>& images, std::uint64_t seed) {
+Checked<Contents> Contents::of_images(const std::vector<std::vector<std::uint64_t>>& images,
+                                      std::uint64_t seed) {
   Contents contents;
   std::uint64_t largest = 0;
   for (const auto& layers : images) {

@@ -40,7 +40,8 @@ class Contents {
   static Checked<Contents> make(unsigned classes, std::uint64_t seed);
 
   // Images of any shape, each a list of layer sizes; image i is shape(i).
-  static Checked<Contents> of_images(const std::vector<std::vector<std::uint64_t>>& images, std::uint64_t seed);
+  static Checked<Contents> of_images(const std::vector<std::vector<std::uint64_t>>& images,
+                                     std::uint64_t seed);
 
   const oci::ImageShape& shape(std::size_t size_class) const { return *shapes_[size_class]; }
   // Memory that the content holds, page cache of files of ours included.
@@ -59,7 +60,7 @@ struct RegistryTarget {
   std::uint64_t nonce = 0;        // makes this run's content differ from any other's
   bool same_content = false;
   bool skip_cleanup = false;
-  std::uint64_t chunk_size = 0;   // of UploadKind::chunk
+  std::uint64_t chunk_size = 0;  // of UploadKind::chunk
   // Images that the registry refused to delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
   // Connections by address; filled by what `connectors` makes.

@@ -83,7 +83,9 @@ class CatalogSession final : public RegistrySession {
  public:
   CatalogSession(const load::Worker& worker, const RegistryTarget& target, const Contents& contents,
                  std::shared_ptr<ThreadRegistry> shared, std::uint64_t seeds)
-      : RegistrySession(worker, target, contents, std::move(shared)), seeds_(seeds), mix_(worker.recorder, true) {}
+      : RegistrySession(worker, target, contents, std::move(shared)),
+        seeds_(seeds),
+        mix_(worker.recorder, true) {}
 
   net::Task<Checked<void>> set_up() override {
     if (auto ready = co_await RegistrySession::set_up(); !ready) co_return ready;
@@ -231,7 +233,8 @@ class RegistryWorkload final : public load::Workload {
     auto shared = threads_.of(worker);
     switch (test_.kind) {
       case Kind::catalog:
-        return std::make_unique<CatalogSession>(worker, target_, contents_, std::move(shared), seeds_of(worker.index));
+        return std::make_unique<CatalogSession>(worker, target_, contents_, std::move(shared),
+                                                seeds_of(worker.index));
       case Kind::push:
         return std::make_unique<PushSession>(worker, target_, contents_, std::move(shared), test_);
       case Kind::pull:
@@ -241,8 +244,8 @@ class RegistryWorkload final : public load::Workload {
       case Kind::sync:
         break;
     }
-    return std::make_unique<SyncSession>(worker, target_, *plan_.upstream, contents_, std::move(shared), upstreams_->of(worker),
-                                         first_class(), images_of(worker.index));
+    return std::make_unique<SyncSession>(worker, target_, *plan_.upstream, contents_, std::move(shared),
+                                         upstreams_->of(worker), first_class(), images_of(worker.index));
   }
 
  private:
@@ -301,7 +304,9 @@ unsigned RegistryTest::size_classes() const {
   return classes;
 }
 
-std::span<const RegistryTest> registry_tests() { return kTests; }
+std::span<const RegistryTest> registry_tests() {
+  return kTests;
+}
 
 std::unique_ptr<load::Workload> make_workload(const RegistryTest& test, const RegistryTarget& target,
                                               const Contents& contents, const RegistryTestPlan& plan) {

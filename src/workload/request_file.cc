@@ -18,7 +18,8 @@ Checked<HttpRequestTemplate> parse_first_line(std::string_view line, std::size_t
   if (space == std::string_view::npos) return bad_line(number, "expected 'METHOD URL'");
   HttpRequestTemplate request;
   request.method = line.substr(0, space);
-  if (!http::is_token(request.method)) return bad_line(number, fmt::format("'{}' is not a method", request.method));
+  if (!http::is_token(request.method))
+    return bad_line(number, fmt::format("'{}' is not a method", request.method));
   auto url = http::parse_url(trim(line.substr(space)));
   if (!url) return bad_line(number, fmt::format("'{}': {}", trim(line.substr(space)), url.error().text));
   request.url = std::move(*url);
@@ -40,9 +41,11 @@ Checked<std::vector<HttpRequestTemplate>> parse_requests(std::string_view text, 
       continue;
     }
     const auto colon = line.find(':');
-    const bool is_header = in_request && colon != std::string_view::npos && http::is_token(line.substr(0, colon));
+    const bool is_header =
+        in_request && colon != std::string_view::npos && http::is_token(line.substr(0, colon));
     if (in_request && line.starts_with('@')) {
-      const std::string path = line.starts_with("@/") ? std::string(line.substr(1)) : folder + "/" + std::string(line.substr(1));
+      const std::string path =
+          line.starts_with("@/") ? std::string(line.substr(1)) : folder + "/" + std::string(line.substr(1));
       std::ifstream file(path, std::ios::binary);
       if (!file) return bad_line(number, fmt::format("cannot read '{}'", path));
       requests.back().body.assign(std::istreambuf_iterator<char>(file), {});

@@ -19,10 +19,11 @@ void SyncSession::register_parts(stats::Recorder& recorder) {
   recorder.part_id("warm");
 }
 
-SyncSession::SyncSession(const load::Worker& worker, const RegistryTarget& target, const RegistryTarget& upstream,
-                         const Contents& contents, std::shared_ptr<ThreadRegistry> shared,
-              std::shared_ptr<ThreadRegistry> upstream_shared,
-                         std::size_t size_class, std::uint64_t images)
+SyncSession::SyncSession(const load::Worker& worker, const RegistryTarget& target,
+                         const RegistryTarget& upstream, const Contents& contents,
+                         std::shared_ptr<ThreadRegistry> shared,
+                         std::shared_ptr<ThreadRegistry> upstream_shared, std::size_t size_class,
+                         std::uint64_t images)
     : RegistrySession(worker, target, contents, std::move(shared)),
       upstream_(with_recorder(worker, unread_), upstream, contents, std::move(upstream_shared)),
       size_class_(size_class),
@@ -45,7 +46,8 @@ net::Task<load::Outcome> SyncSession::operate(std::uint64_t) {
   // Workers that are faster than others pull images that theirs share: an image is cold once.
   if (pulled_ == pushed_.size()) {
     auto seeded = co_await upstream_.seed(size_class_);
-    if (!seeded) co_return outcome(Error{ErrorKind::unexpected_status, 0, "no image is left to be pulled cold"});
+    if (!seeded)
+      co_return outcome(Error{ErrorKind::unexpected_status, 0, "no image is left to be pulled cold"});
     pushed_.push_back(std::move(*seeded));
   }
   const auto pulled = co_await pull(pushed_[pulled_++]);

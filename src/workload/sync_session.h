@@ -17,8 +17,7 @@ class SyncSession final : public RegistrySession {
 
   SyncSession(const load::Worker& worker, const RegistryTarget& target, const RegistryTarget& upstream,
               const Contents& contents, std::shared_ptr<ThreadRegistry> shared,
-              std::shared_ptr<ThreadRegistry> upstream_shared,
-              std::size_t size_class, std::uint64_t images);
+              std::shared_ptr<ThreadRegistry> upstream_shared, std::size_t size_class, std::uint64_t images);
 
   net::Task<Checked<void>> set_up() override;
   net::Task<load::Outcome> operate(std::uint64_t sequence) override;

@@ -1,6 +1,7 @@
 """`plimsoll http` against nginx: ab's job, open loop, outputs, bad input."""
 import csv
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -26,7 +27,7 @@ def nginx(tmp_path, certificate):
     plain, secure = free_port(), free_port()
     _, cert, key = certificate
     (folder / "nginx.conf").write_text(f"""
-daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
+{"user root;" if os.getuid() == 0 else ""} daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1;
 events {{ worker_connections 512; }}
 http {{
   access_log off; keepalive_requests 1000000;
