@@ -21,9 +21,8 @@ void Client::close() {
 }
 
 net::Task<Result<Answer>> Client::exchange(const Request& request, BodySink* sink, net::Patience patience) {
-  const bool fresh = connection_ == nullptr || connection_->exchanges() == 0;
   auto answer = co_await exchange_once(request, sink, patience);
-  if (answer || fresh || connection_ == nullptr) co_return answer;
+  if (answer || !on_used_connection_) co_return answer;
   const ErrorKind kind = answer.error().kind;
   const bool lost = kind == ErrorKind::closed || kind == ErrorKind::reset;
   if (!lost || progress_.body_started || progress_.answer_started) co_return answer;
@@ -34,8 +33,10 @@ net::Task<Result<Answer>> Client::exchange(const Request& request, BodySink* sin
 net::Task<Result<Answer>> Client::exchange_once(const Request& request, BodySink* sink,
                                                 net::Patience patience) {
   progress_ = {};
+  on_used_connection_ = false;
   if (std::exchange(retire_, false)) close();
   if (connection_ != nullptr && connection_->reusable()) {
+    on_used_connection_ = connection_->exchanges() > 0;
     if (observer_ != nullptr) observer_->reused();
   } else {
     if (connection_ != nullptr) closed_by_peer_ = true;

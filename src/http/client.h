@@ -64,7 +64,9 @@ class Client {
   std::string peer_;
   std::string tls_description_;
   bool closed_by_peer_ = false;  // how the last connection ended
-  bool retire_ = false;          // the connection is to be closed before the next exchange
+  // The last exchange went over a connection that had served before: its loss may be an idle timeout of the peer.
+  bool on_used_connection_ = false;
+  bool retire_ = false;  // the connection is to be closed before the next exchange
 };
 
 }  // namespace plimsoll::http

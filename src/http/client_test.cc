@@ -155,6 +155,16 @@ TEST_P(ClientTest, Trap16AFreshConnectionIsNotRetried) {
   EXPECT_EQ(peer.connections(), 1U);
 }
 
+TEST_P(ClientTest, Trap16NorIsOneThatReplacedAClosedOne) {
+  ScriptedPeer peer({Script().expect_head().send("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n").close(),
+                     Script().expect_head().close()});
+  const auto seen = send(peer, {{}, {}});
+  EXPECT_EQ(seen[0].status.value_or(0), 200);
+  ASSERT_FALSE(seen[1].status.has_value());
+  EXPECT_EQ(seen[1].status.error().kind, ErrorKind::closed);
+  EXPECT_EQ(peer.connections(), 2U);
+}
+
 TEST_P(ClientTest, Trap17CloseDelimitedBody) {
   ScriptedPeer peer({Script().expect_head().send("HTTP/1.0 200 OK\r\n\r\nthe whole body").close()});
   const auto seen = send(peer, {{}});

@@ -16,30 +16,33 @@ struct TaskScope::Detached {
     }
     promise_type(const promise_type&) = delete;
     promise_type& operator=(const promise_type&) = delete;
-    ~promise_type() {
+    ~promise_type() { unlink(); }
+    void unlink() {
+      if (frame == nullptr) return;
+      frame = nullptr;
       (previous != nullptr ? previous->next : scope.first_) = next;
       if (next != nullptr) next->previous = previous;
     }
     static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
     static void operator delete(void* memory, std::size_t bytes) noexcept { release_frame(memory, bytes); }
 
-    // What resumes the joiner runs after the frame is gone, so that the joiner may destroy the scope.
-    struct Final {
-      bool await_ready() noexcept { return false; }
-      void await_suspend(std::coroutine_handle<promise_type> done) noexcept {
-        TaskScope& owner = done.promise().scope;
-        done.destroy();
-        owner.finished();
-      }
-      void await_resume() noexcept {}
-    };
     Detached get_return_object() { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    Final final_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() {}
     void unhandled_exception() noexcept { std::terminate(); }
 
     TaskScope& scope;
+  };
+
+  // Takes the coroutine that awaits it out of its scope's list: what follows may outlive the scope.
+  struct Leave {
+    bool await_ready() noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<promise_type> self) noexcept {
+      self.promise().unlink();
+      return false;
+    }
+    void await_resume() noexcept {}
   };
 };
 
@@ -49,6 +52,9 @@ TaskScope::~TaskScope() {
 
 TaskScope::Detached TaskScope::start(Task<void> task) {
   co_await std::move(task);
+  co_await Detached::Leave();
+  // Last, since what resumes the joiner may destroy the scope.
+  finished();
 }
 
 void TaskScope::spawn(Task<void> task) {
