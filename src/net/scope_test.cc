@@ -99,12 +99,14 @@ TEST(TaskScope, JoinsAllThatWereSpawned) {
 }
 
 TEST(TaskScope, JoinOfNothingIsImmediate) {
-  const Held task([]() -> Task<void> {
+  bool joined = false;
+  const Held task([](bool& into) -> Task<void> {
     TaskScope scope;
     scope.spawn([]() -> Task<void> { co_return; }());
     co_await scope.join();
-  }());
-  EXPECT_TRUE(task.done());
+    into = true;
+  }(joined));
+  EXPECT_TRUE(joined);
 }
 
 TEST(TaskScope, TakesRunningTasksAlongWhenDestroyed) {
