@@ -97,4 +97,12 @@ inline Task<void> echo_once(Loop& loop, Listener& listener) {
   }
 }
 
+// Accepts one connection and sends it everything.
+inline Task<void> send_all(Loop& loop, Listener& listener, const std::string& bytes) {
+  auto stream = co_await listener.accept(loop);
+  if (!stream) co_return;
+  EXPECT_TRUE((co_await (*stream)->send(bytes, {}, kPatience)).has_value());
+  EXPECT_EQ((*stream)->traffic().sent, bytes.size());
+}
+
 }  // namespace plimsoll::net
