@@ -20,7 +20,7 @@
 namespace plimsoll::http {
 
 struct ServerLimits {
-  RequestLimits request;
+  RequestLimits request = {};
   std::uint64_t max_body = UINT64_MAX;        // 413 above
   Nanos idle = std::chrono::seconds(75);      // between requests
   Nanos head = std::chrono::seconds(30);      // from a head's first byte to its last
