@@ -52,9 +52,23 @@ TEST_F(Authentication, WrongOrMissingCredentialsAreRefusedOnce) {
 
 TEST_F(Authentication, ChallengeThatNobodyCanAnswerIsUnauthorized) {
   for (const auto* headers : {"", "WWW-Authenticate: Negotiate", "WWW-Authenticate: Bearer"}) {
-    const test::ScriptedPeer peer(answers({answer(401, headers)}));
+    const test::ScriptedPeer peer(answers({answer(401, headers), answer(401)}));
     EXPECT_EQ(run(client(peer, kMe).ping()).error().kind, ErrorKind::unauthorized) << headers;
   }
+}
+
+TEST_F(Authentication, ChallengeThatOnlyThePingGivesIsFound) {
+  const test::ScriptedPeer tokens(answers({token("T1")}));
+  const test::ScriptedPeer peer(
+      answers({answer(401), answer(401, bearer(tokens)), answer(200, {}, kContent)}));
+  EXPECT_TRUE(run(client(peer, kMe).get_blob("a", kDigest, 10, BlobRole::layer)));
+  EXPECT_EQ(requests(tokens), Lines{"GET /token?service=reg&scope=repository%3Aa%3Apull&account=me"});
+  EXPECT_EQ(observed.steps, (Lines{"layer GET 401", "ping GET 401", "token 200", "layer GET 200"}));
+
+  const test::ScriptedPeer mute(answers({answer(401), answer(200)}));
+  const auto refused = run(client(mute, kMe).get_blob("a", kDigest, 10, BlobRole::layer));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), (Error{ErrorKind::unauthorized, 401}));
 }
 
 TEST_F(Authentication, TokenIsFetchedAndKept) {

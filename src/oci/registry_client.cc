@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t kMaxPage = 32U << 20U;
 
-std::string without_trailing_slash(std::string_view path) {
-  while (path.ends_with('/')) path.remove_suffix(1);
-  return std::string(path);
-}
-
 // "/v2/team/app/tags/list" speaks of team/app.
 std::string_view repository_of_tags_path(std::string_view path) {
   constexpr std::string_view kEnd = "/tags/list";
@@ -44,13 +39,11 @@ bool is_redirect(int status) {
 RegistryClient::State::State(net::Loop& loop, Connectors& connectors, Authenticator& authenticator,
                              const RegistryOptions& options, StepObserver* observer,
                              http::ConnectionObserver* connections)
-    : path(loop, connectors, authenticator, options, observer, connections),
-      text(kMaxErrorBody),
-      prefix(without_trailing_slash(options.base.path())) {}
+    : path(loop, connectors, authenticator, options, observer, connections), text(kMaxErrorBody) {}
 
 http::Url RegistryClient::State::url(std::string_view repository, std::string_view tail) const {
-  http::Url url = path.options().base;
-  url.target.assign(prefix).append("/v2/").append(repository);
+  http::Url url = path.ping_url();
+  url.target += repository;
   if (!repository.empty()) url.target += '/';
   url.target += tail;
   return url;
@@ -108,7 +101,7 @@ net::Task<Result<void>> RegistryClient::connect() {
 net::Task<Result<std::string>> RegistryClient::ping() {
   State& s = *state_;
   s.text.begin(kMaxErrorBody);
-  const Call call{.step = Step::ping, .method = http::Method::get, .url = s.url({}, {}), .sink = &s.text};
+  const Call call{.step = Step::ping, .method = http::Method::get, .url = s.path.ping_url(), .sink = &s.text};
   const auto reply = co_await s.path.run(call);
   if (!reply) co_return reply.error();
   if (reply->status != 200) co_return s.path.refused(*reply, call);

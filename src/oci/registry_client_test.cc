@@ -138,8 +138,9 @@ TEST_F(Reads, C19ZeroLengthBlobs) {
 TEST_F(Reads, HeadRefusedWhileGetWorks) {
   for (const int status : {405, 401, 403, 501}) {
     observed = {};
-    const test::ScriptedPeer peer(answers({fmt::format("HTTP/1.1 {} X\r\nContent-Length: 5\r\n\r\n", status),
-                                           answer(206, "Content-Range: bytes 0-0/10", "0")}));
+    const test::ScriptedPeer peer(answers(
+        {fmt::format("HTTP/1.1 {} X\r\nWWW-Authenticate: Negotiate\r\nContent-Length: 5\r\n\r\n", status),
+         answer(206, "Content-Range: bytes 0-0/10", "0")}));
     EXPECT_TRUE(run(client(peer).head_blob("a", kDigest, BlobRole::layer))) << status;
     EXPECT_TRUE(has(peer.received(), "Range: bytes=0-0\r\n"));
     EXPECT_EQ(observed.count(NoteKind::head_unsupported), 1);
@@ -181,8 +182,7 @@ TEST_F(Reads, C32RedirectToStorageCarriesNoCredentials) {
     EXPECT_EQ(requests(storage), Lines{"GET /blob?sig=a%2Fb"});
     EXPECT_FALSE(has(storage.received(), "Authorization"));
     EXPECT_TRUE(has(peer.received(), "Authorization"));
-    EXPECT_EQ(observed.steps,
-              (Lines{"layer GET 401", fmt::format("layer GET {}", status), "storage 200"}));
+    EXPECT_EQ(observed.steps, (Lines{"layer GET 401", fmt::format("layer GET {}", status), "storage 200"}));
   }
 }
 
@@ -215,6 +215,17 @@ TEST_F(Reads, StorageMayNotAskWhoWeAre) {
   const test::ScriptedPeer peer(answers({to, to}));
   EXPECT_FALSE(run(client(peer, {"me", "pw", ""}).get_blob("a", kDigest, 10, BlobRole::layer)));
   EXPECT_FALSE(has(storage.received(), "Authorization"));
+}
+
+TEST_F(Reads, StorageMayNotNameATokenServer) {
+  const test::ScriptedPeer tokens(answers({answer(200, {}, R"({"token":"T"})")}));
+  const std::string challenge =
+      answer(401, fmt::format("WWW-Authenticate: Bearer realm=\"http://{}/token\"", tokens.authority()));
+  const test::ScriptedPeer storage(answers({challenge, challenge}));
+  const std::string to = answer(307, "Location: http://" + storage.authority() + "/b");
+  const test::ScriptedPeer peer(answers({to, to}));
+  EXPECT_FALSE(run(client(peer, {"me", "pw", ""}).get_blob("a", kDigest, 10, BlobRole::layer)));
+  EXPECT_EQ(tokens.connections(), 0U);
 }
 
 TEST_F(Reads, RedirectsThatGoWrongEnd) {

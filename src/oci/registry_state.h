@@ -48,7 +48,6 @@ struct RegistryClient::State {
 
   RequestPath path;
   TextSink text;
-  std::string prefix;  // of the base's path: "" or "/mirror"
 };
 
 }  // namespace plimsoll::oci

@@ -23,6 +23,11 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
+std::string without_trailing_slash(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path);
+}
+
 bool is_passing(int status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 || status == 504 ||
          status == 522;
@@ -72,7 +77,9 @@ RequestPath::RequestPath(net::Loop& loop, Connectors& connectors, Authenticator&
       options_(options),
       observer_(observer),
       connections_(connections),
-      authority_(options.base.authority()) {
+      authority_(options.base.authority()),
+      ping_url_(options.base) {
+  ping_url_.target = without_trailing_slash(options_.base.path()) + "/v2/";
   registry_ = std::make_unique<http::Client>(
       loop_, connectors_.to(options_.base),
       http::ClientOptions{.connect_patience = {.idle = options_.timeout}, .keep_alive = options_.keep_alive},
@@ -199,16 +206,26 @@ void RequestPath::remember(const Reply& reply) {
   if (!server_parts_[1].empty()) server_.append(server_.empty() ? "" : ", ").append(server_parts_[1]);
 }
 
-net::Task<Result<bool>> RequestPath::challenged(const Call& call, const Reply& reply, Progress& progress) {
+net::Task<Result<bool>> RequestPath::challenged(const Call& call, Reply& reply, Progress& progress) {
   // Only the registry itself may ask who we are: a storage host that does has to be content with its signature.
   if (reply.status != 401 || progress.reauthorized || !at_registry(call.url)) co_return false;
   progress.reauthorized = true;
-  const bool had_sent = !authorization_.empty();
-  auto again = co_await authenticator_.answer(call.access, reply.head->headers.find_all("WWW-Authenticate"),
-                                              authorization_, observer_, &detail_);
+  const std::string sent = authorization_;
+  std::vector<std::string_view> asked = reply.head->headers.find_all("WWW-Authenticate");
+  if (asked.empty() && call.step != Step::ping) {
+    // Some registries say how only where every client begins. The first answer's head does not outlive this.
+    const Call ping{.step = Step::ping, .method = http::Method::get, .url = ping_url_};
+    Progress pinging;
+    const auto pong = co_await exchange(ping, pinging);
+    if (!pong) co_return pong.error();
+    reply.head = pong->head;
+    asked = pong->head->headers.find_all("WWW-Authenticate");
+  }
+  auto again = co_await authenticator_.answer(call.access, asked, sent, observer_, &detail_);
   if (!again) co_return again.error();
-  if (*again && had_sent)
+  if (*again && !sent.empty()) {
     note(NoteKind::reauthorized, call, "the registry refused what it had given or accepted");
+  }
   co_return *again;
 }
 

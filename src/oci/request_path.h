@@ -71,6 +71,8 @@ class RequestPath {
   Error failed(ErrorKind kind, int code, const char* text, const Call& call);
   void note(NoteKind kind, const Call& call, std::string text);
 
+  // GET of it is where every client begins (end-1): "/v2/" below the base's path.
+  const http::Url& ping_url() const { return ping_url_; }
   net::Task<Result<void>> connect() { return registry_->connect(); }
   // A retry is allowed and the error or status is one that may pass.
   bool may_pass(const Error& error) const;
@@ -88,7 +90,7 @@ class RequestPath {
   struct Progress;
   net::Task<Result<Reply>> exchange(const Call& call, Progress& progress);
   // Each looks whether the answer is its business: true leads to another exchange.
-  net::Task<Result<bool>> challenged(const Call& call, const Reply& reply, Progress& progress);
+  net::Task<Result<bool>> challenged(const Call& call, Reply& reply, Progress& progress);
   Result<bool> redirected(Call& call, const Reply& reply, Progress& progress);
   bool expired(Call& call, const Reply& reply, Progress& progress);
   net::Task<bool> throttled(const Call& call, const Reply& reply, Progress& progress);
@@ -107,6 +109,7 @@ class RequestPath {
   std::unique_ptr<http::Client> registry_;
   std::map<std::string, std::unique_ptr<http::Client>> elsewhere_;  // by origin
   std::string authority_;                                           // of the registry
+  http::Url ping_url_;
   http::Client* last_client_ = nullptr;
   std::vector<http::HeaderView> headers_;
   std::string authorization_;
