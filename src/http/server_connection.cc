@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kOneSend = 64 * 1024;  // a file's bytes up to here go out together with the head
 constexpr std::uint64_t kCopied = 4 * 1024;    // bytes in memory up to here are copied behind the head
+constexpr Error kTooLarge{ErrorKind::protocol, 413, "the body is too large"};
 constexpr std::size_t kKeptBuffer = 8 * 1024;  // more is given back when the connection falls idle
 
 bool never_has_body(int status) {
@@ -145,7 +146,16 @@ net::Task<void> ServerConnection::run() {
   if (shared_.observer != nullptr) shared_.observer->disconnected();
 }
 
+// A chunked body shows its size only as it comes.
+bool ServerConnection::too_large() {
+  if (parser_.body_bytes() <= shared_.limits.max_body) return false;
+  keep_ = false;
+  body_too_large_ = true;
+  return true;
+}
+
 net::Task<Result<std::string_view>> ServerConnection::read() {
+  if (too_large()) co_return kTooLarge;
   if (!std::exchange(early_body_given_, true)) co_return std::string_view(early_body_);
   while (!parser_.done()) {
     const bool from_pending = pending_at_ < pending_.size();
@@ -176,11 +186,7 @@ net::Task<Result<std::string_view>> ServerConnection::read() {
       pending_.assign(bytes.substr(step->consumed));
       pending_at_ = 0;
     }
-    if (parser_.body_bytes() > shared_.limits.max_body) {
-      keep_ = false;
-      body_too_large_ = true;
-      co_return Error{ErrorKind::protocol, 413, "the body is too large"};
-    }
+    if (too_large()) co_return kTooLarge;
     if (!piece.empty()) co_return piece;
   }
   co_return std::string_view{};

@@ -75,6 +75,7 @@ class ServerConnection final : public BodyReader {
   net::Task<void> refuse(Fault fault);
   net::Task<void> linger();
   bool take(const MessageStep& step, std::string_view bytes, bool from_pending);
+  bool too_large();
   net::Patience progress() const { return {.idle = shared_.limits.progress}; }
 
   ServerLoop& shared_;
