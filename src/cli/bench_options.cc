@@ -44,9 +44,9 @@ void declare_load(CLI::App& app, BenchOptions& o) {
 
 void declare_protocol(CLI::App& app, BenchOptions& o) {
   app.add_option("--upload", o.upload,
-                 "How blobs are pushed: put, post, stream, chunk, auto (default: as the test says)")
+                 "How blobs are pushed: put, post, stream, chunk (default: as the test says)")
       ->type_name("KIND")
-      ->check(one_of({"put", "post", "stream", "chunk", "auto"}));
+      ->check(one_of({"put", "post", "stream", "chunk"}));
   add_size(app, "--chunk-size", o.chunk_size,
            "Size of chunks; implies --upload chunk for Push Chunk Streamed");
   app.add_flag("--same-content", o.same_content, "Push the same content again and again, as zb does");
@@ -61,8 +61,8 @@ void declare_protocol(CLI::App& app, BenchOptions& o) {
 void declare_output(CLI::App& app, BenchOptions& o) {
   add_outputs(app, "-o,--output-format", o.outputs,
               {"stdout", "text", "json", "ci-cd", "csv", "md", "openmetrics", "junit", "bench-bigger",
-               "bench-smaller", "html"},
-              "Output: text, json, ci-cd, csv, md, openmetrics, junit, bench-bigger, bench-smaller, html; "
+               "bench-smaller"},
+              "Output: text, json, ci-cd, csv, md, openmetrics, junit, bench-bigger, bench-smaller; "
               "repeatable");
   app.add_option("--result", o.result_file, "Write the result record (JSON) to this file")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "No report on stdout");
