@@ -15,7 +15,7 @@ bool concerns_every_address(ErrorKind kind) {
 
 }  // namespace
 
-Endpoints::Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion,
+Endpoints::Endpoints(const std::vector<Address>& addresses, SourcePool sources, std::string congestion,
                      std::size_t first)
     : sources_(std::move(sources)), congestion_(std::move(congestion)), next_(first) {
   for (const Address& address : addresses) endpoints_.push_back({.address = address});

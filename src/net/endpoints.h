@@ -33,7 +33,7 @@ class Endpoints {
   };
 
   // `first`: where the round robin starts, so that threads do not all begin with the same address.
-  Endpoints(std::vector<Address> addresses, SourcePool sources, std::string congestion,
+  Endpoints(const std::vector<Address>& addresses, SourcePool sources, std::string congestion,
             std::size_t first = 0);
 
   Task<Result<std::unique_ptr<Stream>>> open(Loop& loop, Patience patience);

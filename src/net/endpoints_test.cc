@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "net/engine_fixture.h"
 
@@ -23,8 +24,8 @@ class Spread : public Engine {
   // Nobody listens here: a port that was free a moment ago.
   static Address dead(const char* where) { return listen_on(where).address(); }
 
-  static Endpoints spread(std::vector<Address> addresses, SourcePool sources = {}) {
-    return {std::move(addresses), std::move(sources), ""};
+  static Endpoints spread(const std::vector<Address>& addresses, SourcePool sources = {}) {
+    return {addresses, std::move(sources), ""};
   }
 
   // Opens `count` connections one after the other and keeps them.
@@ -66,7 +67,7 @@ class Swallower {
     for (int i = 0; i < 8; ++i) {
       fillers_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
       const Address to = address();
-      ::connect(fillers_.back(), to.data(), to.size());
+      EXPECT_TRUE(::connect(fillers_.back(), to.data(), to.size()) == 0 || errno == EINPROGRESS);
     }
   }
   Swallower(const Swallower&) = delete;

@@ -99,11 +99,13 @@ void Loop::run(Task<void> main) {
   tick();
   start(std::move(main), done);
   while (!done) {
-    const bool more = run_ready();
+    const bool more = run_ready() || !next_turns_.empty();
     if (done) break;
     Instant until = more ? now_ : timers_.next_wake();
     if (!sleepers_.empty()) until = std::min(until, sleepers_.front().due);
+    ++turn_;
     backend_->wait(*this, until);
+    give_turns();
     timers_.advance(now_);
     wake_sleepers();
   }
@@ -117,6 +119,19 @@ bool Loop::run_ready() {
   }
   running_.clear();
   return !ready_.empty();
+}
+
+// After what the back end has found, so that others come first.
+void Loop::give_turns() {
+  turns_.swap(next_turns_);
+  for (std::size_t i = 0; i < turns_.size(); ++i) {  // NOLINT(modernize-loop-convert)
+    if (turns_[i] != nullptr) turns_[i]->take_turn();
+  }
+  turns_.clear();
+}
+
+void Loop::forget_turn(const Waiter& waiter) {
+  for (auto* list : {&next_turns_, &turns_}) std::ranges::replace(*list, &waiter, nullptr);
 }
 
 void Loop::forget_yield(const Yield& yield) {

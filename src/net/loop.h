@@ -57,6 +57,11 @@ class Loop {
   char* plaintext();
   static constexpr std::size_t kScratch = 256 * 1024;
 
+  // Which turn of the loop this is; a stream that has had its share of it asks for another.
+  std::uint64_t turn() const { return turn_; }
+  void add_turn(Waiter& waiter) { next_turns_.push_back(&waiter); }
+  void forget_turn(const Waiter& waiter);
+
   // Every open stream of this loop, so that a run can end them all.
   void enlist(Stream& stream);
   void delist(Stream& stream);
@@ -65,6 +70,7 @@ class Loop {
  private:
   Loop(std::unique_ptr<Backend> backend, int wake_fd);
   bool run_ready();
+  void give_turns();
   void wake_sleepers();
 
   // Both awaiters forget their place when their coroutine is destroyed while it waits.
@@ -131,6 +137,9 @@ class Loop {
   std::uint64_t sleep_sequence_ = 0;
   std::vector<Yield*> ready_;
   std::vector<Yield*> running_;
+  std::uint64_t turn_ = 1;
+  std::vector<Waiter*> next_turns_;
+  std::vector<Waiter*> turns_;
   std::vector<Stream*> streams_;
   std::unique_ptr<char[]> scratch_;
   std::unique_ptr<char[]> plaintext_;

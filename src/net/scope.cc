@@ -51,7 +51,11 @@ TaskScope::~TaskScope() {
 }
 
 TaskScope::Detached TaskScope::start(Task<void> task) {
-  co_await std::move(task);
+  {
+    // With what it was given, before anybody is told that it has ended.
+    Task<void> whole = std::move(task);
+    co_await std::move(whole);
+  }
   co_await Detached::Leave();
   // Last, since what resumes the joiner may destroy the scope.
   finished();

@@ -98,6 +98,26 @@ TEST(TaskScope, JoinsAllThatWereSpawned) {
   EXPECT_EQ(live_frames(), before);
 }
 
+TEST(TaskScope, WhatATaskWasGivenGoesBeforeTheJoin) {
+  std::string log;
+  Event event;
+  const Held task([](Event& gate, std::string& into) -> Task<void> {
+    struct Mark {
+      explicit Mark(std::string& text) : log(&text) {}
+      ~Mark() { *log += 'g'; }
+      std::string* log;
+    };
+    TaskScope scope;
+    scope.spawn([](Event& awaited, std::unique_ptr<Mark> /*given*/) -> Task<void> {
+      co_await awaited.wait();
+    }(gate, std::make_unique<Mark>(into)));
+    co_await scope.join();
+    into += 'j';
+  }(event, log));
+  event.open();
+  EXPECT_EQ(log, "gj");
+}
+
 TEST(TaskScope, JoinOfNothingIsImmediate) {
   bool joined = false;
   const Held task([](bool& into) -> Task<void> {

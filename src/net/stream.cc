@@ -9,12 +9,22 @@ namespace plimsoll::net {
 
 Waiter::~Waiter() {
   // Destroyed while it waits: the coroutine was given up.
-  if (waiting()) slot_ = nullptr;
+  if (waiting()) stop_waiting();
+}
+
+void Waiter::stop_waiting() {
+  if (std::exchange(asked_for_turn_, false)) stream_.loop().forget_turn(*this);
+  slot_ = nullptr;
 }
 
 void Waiter::orphan() {
   disarm();
+  stop_waiting();
   handle_ = nullptr;
+}
+
+void Waiter::ask_for_turn() {
+  if (!std::exchange(asked_for_turn_, true)) stream_.loop().add_turn(*this);
 }
 
 void Waiter::suspend(std::coroutine_handle<> handle) {
@@ -40,7 +50,7 @@ void Waiter::wake() {
     return;
   }
   disarm();
-  slot_ = nullptr;
+  stop_waiting();
   std::exchange(handle_, nullptr).resume();
 }
 
@@ -61,7 +71,7 @@ void Waiter::expired() {
     const bool by_deadline = patience_.deadline <= stream_.loop().now();
     fail({by_deadline ? patience_.deadline_kind : ErrorKind::timeout, 0, ""});
   }
-  slot_ = nullptr;
+  stop_waiting();
   std::exchange(handle_, nullptr).resume();
 }
 
@@ -109,7 +119,14 @@ bool Stream::Receive::attempt() {
     fail(*error);
     return true;
   }
-  return stream().try_receive(result_);
+  const std::uint64_t turn = stream().loop().turn();
+  if (stream().receive_share().left(turn) == 0) {
+    ask_for_turn();
+    return false;
+  }
+  if (!stream().try_receive(result_)) return false;
+  if (result_) stream().receive_share().use(turn, result_->size());
+  return true;
 }
 
 bool Stream::Discard::attempt() {
@@ -117,7 +134,14 @@ bool Stream::Discard::attempt() {
     fail(*error);
     return true;
   }
-  return stream().try_discard(limit_, result_);
+  const std::uint64_t turn = stream().loop().turn();
+  if (stream().receive_share().left(turn) == 0) {
+    ask_for_turn();
+    return false;
+  }
+  if (!stream().try_discard(limit_, result_)) return false;
+  if (result_) stream().receive_share().use(turn, *result_);
+  return true;
 }
 
 bool Stream::Send::attempt() {
@@ -125,10 +149,22 @@ bool Stream::Send::attempt() {
     fail(*error);
     return true;
   }
+  const std::uint64_t turn = stream().loop().turn();
+  const std::uint64_t share = stream().send_share().left(turn);
+  std::string_view first = first_.substr(0, share);
+  std::string_view second = second_.substr(0, share - first.size());
+  const std::size_t offered = first.size() + second.size();
   bool moved = false;
-  const bool done = stream().try_send(first_, second_, moved, result_);
+  const bool done = offered == 0 && share == 0 ? true : stream().try_send(first, second, moved, result_);
+  const std::size_t gone = offered - first.size() - second.size();
+  const std::size_t of_first = std::min(gone, first_.size());
+  first_.remove_prefix(of_first);
+  second_.remove_prefix(gone - of_first);
+  stream().send_share().use(turn, gone);
   if (moved) progressed();
-  return done;
+  if (!done || !result_ || (first_.empty() && second_.empty())) return done;
+  ask_for_turn();
+  return false;
 }
 
 bool Stream::SendFile::attempt() {
@@ -136,10 +172,18 @@ bool Stream::SendFile::attempt() {
     fail(*error);
     return true;
   }
+  const std::uint64_t turn = stream().loop().turn();
+  const std::uint64_t offered = std::min(length_, stream().send_share().left(turn));
+  std::uint64_t length = offered;
   bool moved = false;
-  const bool done = stream().try_send_file(file_, offset_, length_, moved, result_);
+  const bool done =
+      offered == 0 && length_ > 0 ? true : stream().try_send_file(file_, offset_, length, moved, result_);
+  length_ -= offered - length;
+  stream().send_share().use(turn, offered - length);
   if (moved) progressed();
-  return done;
+  if (!done || !result_ || length_ == 0) return done;
+  ask_for_turn();
+  return false;
 }
 
 bool Stream::Writable::attempt() {

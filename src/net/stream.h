@@ -8,6 +8,7 @@
 // buffers between connections, so that ten thousand idle ones cost nothing.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,11 @@ class Waiter : public Timer {
   void end_soon();
   // The stream is gone: the coroutine is never resumed, only destroyed.
   void orphan();
+  // Called by the loop when the turn that had been asked for has come.
+  void take_turn() {
+    asked_for_turn_ = false;
+    wake();
+  }
   // Replaces the limits of a wait that is under way; its idle time starts anew.
   void limit(const Patience& patience);
 
@@ -59,18 +65,22 @@ class Waiter : public Timer {
 
   void suspend(std::coroutine_handle<> handle);
   void progressed() { idle_from_progress_ = true; }
+  // More could be done at once, but others have their turn first.
+  void ask_for_turn();
   Stream& stream() { return stream_; }
   bool waiting() const { return handle_ != nullptr && slot_ == this; }
 
  private:
   void expired() override;
   void arm();
+  void stop_waiting();
 
   Stream& stream_;
   Waiter*& slot_;
   Patience patience_;
   std::coroutine_handle<> handle_ = nullptr;
   bool idle_from_progress_ = false;
+  bool asked_for_turn_ = false;
 };
 
 // What has passed through a stream, in both directions, heads included (before TLS).
@@ -143,6 +153,25 @@ class Stream {
   void wake_sender();
   // A stream on top of this one (TLS) whose waiters are woken in place of this one's.
   void deliver_to(Stream* outer) { outer_ = outer; }
+  // What one direction may move in one turn of the loop, so that a fast peer starves neither timers nor others.
+  static constexpr std::uint64_t kShare = 1 << 20;
+  class Share {
+   public:
+    std::uint64_t left(std::uint64_t turn) const {
+      return turn == turn_ ? kShare - std::min(used_, kShare) : kShare;
+    }
+    void use(std::uint64_t turn, std::uint64_t bytes) {
+      used_ = turn == turn_ ? used_ + bytes : bytes;
+      turn_ = turn;
+    }
+
+   private:
+    std::uint64_t turn_ = 0;
+    std::uint64_t used_ = 0;
+  };
+  Share& receive_share() { return receive_share_; }
+  Share& send_share() { return send_share_; }
+
   Waiter*& receiver() { return receiver_; }
   Waiter*& sender() { return sender_; }
   const Error* aborted() const { return aborted_ ? &abort_error_ : nullptr; }
@@ -155,6 +184,8 @@ class Stream {
   Waiter* receiver_ = nullptr;
   Waiter* sender_ = nullptr;
   Stream* outer_ = nullptr;
+  Share receive_share_;
+  Share send_share_;
   bool aborted_ = false;
   Error abort_error_;
 

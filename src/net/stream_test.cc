@@ -234,6 +234,54 @@ TEST_P(Streams, SmallSendsSurviveAFullBuffer) {
   EXPECT_TRUE(got == sent);
 }
 
+// A peer that is faster than we are: what is received is never all there is, yet timers and others have their turn.
+TEST_P(Streams, AFastPeerDoesNotStarveTheLoop) {
+  ScriptedPeer peer(Script().send_filler(64 << 20).close());
+  int ticks = 0;
+  bool finished = false;
+  with_peer(loop(), peer, [&](Stream& stream) -> Task<void> {
+    TaskScope scope;
+    scope.spawn([](Loop& on, const bool& done, int& count) -> Task<void> {
+      while (!done) {
+        co_await on.sleep_for(100us);
+        ++count;
+      }
+    }(stream.loop(), finished, ticks));
+    stream.expect_bulk(true);
+    std::uint64_t got = 0;
+    while (got < 64 << 20) {
+      const auto piece = co_await stream.receive(kPatience);
+      EXPECT_TRUE(piece.has_value() && !piece->empty());
+      if (!piece || piece->empty()) break;
+      got += piece->size();
+      // The work that makes the reader the slower one.
+      for (const Instant until = now() + Nanos(piece->size() / 2); now() < until;) {
+      }
+    }
+    finished = true;
+    co_await scope.join();
+  });
+  EXPECT_GE(ticks, 32);
+}
+
+TEST_P(Streams, SendsNoMoreThanItsShareInOneTurn) {
+  auto listener = listen();
+  const std::string bytes = pattern(8 << 20);
+  std::string got;
+  loop().run([](Loop& on, Listener& at, const std::string& sent, std::string& into) -> Task<void> {
+    auto stream = co_await connect(on, at.address(), {}, kPatience);
+    auto peer = co_await at.accept(on);
+    TaskScope scope;
+    scope.spawn([](Stream& to, std::string_view all) -> Task<void> {
+      EXPECT_TRUE((co_await to.send(all.substr(0, 1000), all.substr(1000), kPatience)).has_value());
+    }(**stream, sent));
+    EXPECT_LE((*stream)->traffic().sent, Stream::kShare);
+    into = co_await receive_all(**peer, sent.size());
+    co_await scope.join();
+  }(loop(), listener, bytes, got));
+  EXPECT_TRUE(got == bytes);
+}
+
 TEST_P(Streams, AFailedSendEndsInAnError) {
   ScriptedPeer peer(Script().expect_bytes(1).reset());
   with_peer(loop(), peer, [](Stream& stream) -> Task<void> {

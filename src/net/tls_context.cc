@@ -17,7 +17,7 @@ std::string openssl_reason() {
   const unsigned long code = ERR_peek_error();
   ERR_clear_error();
   if (code == 0) return "unknown reason";
-  if (ERR_SYSTEM_ERROR(code)) return std::strerror(static_cast<int>(ERR_GET_REASON(code)));
+  if (ERR_SYSTEM_ERROR(code)) return std::strerror(ERR_GET_REASON(code));
   const char* reason = ERR_reason_error_string(code);
   return reason != nullptr ? reason : fmt::format("OpenSSL error {:#x}", code);
 }

@@ -108,11 +108,12 @@ Descriptor listen_on(const std::string& ip) {
   if (!is_v4 && inet_pton(AF_INET6, ip.c_str(), &v6.sin6_addr) != 1) throw std::invalid_argument(ip);
   Descriptor listener(socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int fd = listener.number();
+  if (fd < 0) throw failure("scripted peer: socket");
   const int on = 1;
   if (!is_v4) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   const int bound = is_v4 ? bind(fd, reinterpret_cast<const sockaddr*>(&v4), sizeof v4)
                           : bind(fd, reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
-  if (fd < 0 || bound != 0 || listen(fd, 4096) != 0) throw failure("scripted peer: listen");
+  if (bound != 0 || listen(fd, 4096) != 0) throw failure("scripted peer: listen");
   return listener;
 }
 
