@@ -34,7 +34,7 @@ class Tls : public Engine {
     std::string client_failure;
   };
 
-  std::unique_ptr<TlsContext> server_context(std::vector<std::string> names = {"localhost"}) {
+  std::unique_ptr<TlsContext> server_context(const std::vector<std::string>& names = {"localhost"}) {
     const test::CertificateFiles files = authority_.issue(names);
     return std::move(*TlsContext::server({.certificate = files.certificate, .key = files.key}));
   }
