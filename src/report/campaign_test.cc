@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/campaign_csv.h"
 #include "report/campaign_table.h"
+#include "tests/support/paths.h"
 
 namespace plimsoll::report {
 namespace {
@@ -207,7 +208,7 @@ TEST(CampaignTable, TheRecordEstimatesItsRateAndSaysSo) {
 
 // The two tables of the document, to all of their digits.
 TEST(CampaignTable, GivesTheDocumentsTables) {
-  const fs::path folder = PLIMSOLL_SOURCE_DIR "/../shared/data/openstack-artifactory-2016";
+  const fs::path folder = test::source_dir() / "../shared/data/openstack-artifactory-2016";
   if (!fs::exists(folder)) GTEST_SKIP() << "the campaign's data (openstack-artifactory-2016) is not there";
   const auto campaign = read_campaign(folder);
   ASSERT_TRUE(campaign);

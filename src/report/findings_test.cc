@@ -13,6 +13,7 @@
 #include "report/scalability.h"
 #include "report/series_findings.h"
 #include "tests/support/example_record.h"
+#include "tests/support/paths.h"
 
 namespace plimsoll::report {
 namespace {
@@ -298,7 +299,7 @@ TEST(Usl, HasNoPeakWhereTheRateOnlyRises) {
 
 // The document's own data: about five pushes progress at once, which its authors saw and could not explain.
 TEST(Findings, TheDocumentsCeilingIsFound) {
-  const std::filesystem::path folder = PLIMSOLL_SOURCE_DIR "/../shared/data/openstack-artifactory-2016";
+  const std::filesystem::path folder = test::source_dir() / "../shared/data/openstack-artifactory-2016";
   if (!std::filesystem::exists(folder))
     GTEST_SKIP() << "the campaign's data (openstack-artifactory-2016) is not there";
   const auto found = ceilings(read_campaign(folder).value());

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMany = 64 * 1024;
 
 // As Apache does it: a quote or backslash gets a backslash, bytes outside printable ASCII become \xhh.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -38,7 +38,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string field_or_dash(const http::RequestHead& request, std::string_view name) {
-  return quoted(request.headers.find(name).value_or("-"));
+  return in_quotes(request.headers.find(name).value_or("-"));
 }
 
 std::string combined_line(const http::Served& served, const tm& time) {
@@ -50,7 +50,7 @@ std::string combined_line(const http::Served& served, const tm& time) {
   return fmt::format("{} - {} [{:02}/{}/{:04}:{:02}:{:02}:{:02} +0000] {} {} {} {} {}\n",
                      served.call.peer.ip(), served.call.user.empty() ? "-" : served.call.user, time.tm_mday,
                      kMonths[time.tm_mon], time.tm_year + 1900, time.tm_hour, time.tm_min, time.tm_sec,
-                     quoted(line), served.call.answer.status, served.body_sent,
+                     in_quotes(line), served.call.answer.status, served.body_sent,
                      field_or_dash(request, "Referer"), field_or_dash(request, "User-Agent"));
 }
 

@@ -3,14 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "base/random.h"
 #include "stats/histogram.h"
 #include "stats/thread_usage.h"
+#include "tests/support/golden.h"
 
 namespace plimsoll::stats {
 namespace {
@@ -131,21 +129,6 @@ Record full_record() {
   return record;
 }
 
-std::string file_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// The golden files are what tests/golden/check_schema.py holds against docs/result.schema.json.
-// PLIMSOLL_UPDATE_GOLDEN=1 writes them anew.
-void expect_golden(const std::string& text, const std::string& name) {
-  const std::string path = std::string(PLIMSOLL_SOURCE_DIR) + "/tests/golden/" + name;
-  if (std::getenv("PLIMSOLL_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << text;
-  EXPECT_EQ(text, file_text(path)) << path;
-}
-
 std::string refusal(std::string_view text) {
   const auto read = from_json(text);
   return read ? "read without complaint" : read.error().message;
@@ -158,10 +141,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 }
 
 TEST(RecordJson, WritesTheGoldenRecords) {
-  expect_golden(to_json(full_record()), "record_full.json");
+  test::expect_golden("record_full.json", to_json(full_record()));
   Record minimal;
   minimal.tests.emplace_back();
-  expect_golden(to_json(minimal), "record_minimal.json");
+  test::expect_golden("record_minimal.json", to_json(minimal));
 }
 
 TEST(RecordJson, ReadsBackAllThatItWrote) {

@@ -7,15 +7,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "tests/support/paths.h"
+
 namespace plimsoll::test {
 
 inline void expect_golden(std::string_view name, std::string_view text) {
-  const std::string path = std::string(PLIMSOLL_SOURCE_DIR "/tests/golden/").append(name);
+  const std::filesystem::path path = source_dir() / "tests/golden" / name;
   if (std::getenv("PLIMSOLL_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path, std::ios::binary) << text;
     return;
