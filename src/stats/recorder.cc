@@ -76,7 +76,6 @@ void Recorder::reset(Instant measure_start) {
 }
 
 void Recorder::end(Instant measure_end) {
-  integrate(measure_end);
   end_ = measure_end;
 }
 

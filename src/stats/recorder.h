@@ -70,7 +70,7 @@ class Recorder {
   // Forgets everything but the names, the operations in progress and the connections that were opened before (they
   // are in use, and their cost was paid for this test); time 0 of the series is `measure_start`.
   void reset(Instant measure_start);
-  // The measure phase is over. What completes from here on (the drain) is counted and timed, but is in neither the
+  // When the measure phase is over; may be said ahead. What completes from here on (the drain) is counted and timed, but is in neither the
   // rate nor the series.
   void end(Instant measure_end);
 

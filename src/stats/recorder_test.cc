@@ -131,6 +131,19 @@ TEST(Recorder, CountsWhatTheEndCutOff) {
   EXPECT_NEAR(test.checks.littles_law_error, 0, 1e-9);
 }
 
+TEST(Recorder, CountsWhatIsInProgressUpToAnEndThatIsKnownAhead) {
+  Recorder recorder;
+  recorder.reset(kStart);
+  recorder.end(kStart + 1s);
+  for (int i = 0; i < 2; ++i) recorder.start(kStart);
+  recorder.finish(good(kStart, 500ms));
+  recorder.finish(good(kStart, 1500ms));
+  TestRecord test;
+  recorder.fill(test, 1);
+  EXPECT_NEAR(test.checks.concurrency_reached, 1.5, 1e-9);
+  EXPECT_NEAR(test.checks.littles_law_error, 0, 1e-9);
+}
+
 TEST(Recorder, ForgetsTheWarmUpButNotWhatIsInProgress) {
   Recorder recorder;
   const StepId get = recorder.step_id("blob GET");
