@@ -191,6 +191,7 @@ const std::map<std::string_view, Key>& keys() {
        {"ping, catalog, tags, manifest, blob, upload_start, upload, referrers, token or files", set_route}},
       {"method", {"GET or GET,HEAD", set_methods}},
       {"path", {"part of a path", text(&FaultRule::path)}},
+      {"host", {"HOST:PORT", text(&FaultRule::host)}},
       {"share", {"0 to 1", set_share}},
       {"every", {"a whole number", number(&FaultRule::every)}},
       {"skip", {"a whole number", number(&FaultRule::skip)}},

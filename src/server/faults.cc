@@ -189,6 +189,7 @@ FaultRule Faults::gather(const http::Call& call, std::string_view route) {
         std::ranges::find(rule.methods, call.request.method_text) == rule.methods.end())
       continue;
     if (!rule.path.empty() && !call.request.path.contains(rule.path)) continue;
+    if (!rule.host.empty() && rule.host != call.request.authority) continue;
     if (chooses(i)) merge(all, rule);
   }
   return all;

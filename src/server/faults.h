@@ -39,6 +39,7 @@ struct FaultRule {
   std::string route;  // a resource's name, "token", "files"; empty: any
   std::vector<std::string> methods;
   std::string path;  // part of the path
+  std::string host;  // the Host field: tells the addresses of one server apart
   double share = 1;
   std::uint64_t every = 1;
   std::uint64_t skip = 0;
