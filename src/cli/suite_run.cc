@@ -85,6 +85,8 @@ std::string objection(const oci::RegistryClient& registry, const Result<std::str
                          status);
     }
     if (status == 404) return fmt::format("{} is not a registry: GET /v2/ answers 404", url);
+    if (ping.error().kind == ErrorKind::connect_refused)
+      return fmt::format("{}: connection refused: nothing listens there", url);
     const std::string& why = registry.detail().text;
     return fmt::format("{}: {}", url, why.empty() ? describe(ping.error()) : why);
   }

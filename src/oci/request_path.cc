@@ -174,7 +174,8 @@ net::Task<Result<Reply>> RequestPath::exchange(const Call& call, Progress& progr
     const bool refusal = report.status >= 400;
     const Error error = refusal ? error_of_status(report.status, call.upload) : answer.error();
     const std::string why = client.failure();
-    explain(call, why.empty() ? describe(error) : fmt::format("{} ({})", describe(error), why));
+    explain(call, why.empty() || why == describe(error) ? describe(error)
+                                                        : fmt::format("{} ({})", describe(error), why));
     co_return error;
   }
   Reply reply{.status = answer->status(),

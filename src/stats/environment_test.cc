@@ -166,6 +166,10 @@ TEST(ThreadUsage, AThreadWithoutTimeLeftIsTheLimit) {
   add_usage(checks, {1ms, 1ms}, 1s);
   EXPECT_DOUBLE_EQ(checks.client_cpu, 0.5);
   add_usage(checks, {1ms, 1ms}, 0s);
+  Checks short_phase;
+  add_usage(short_phase, {49ms, 500ms}, 49ms);
+  EXPECT_FALSE(short_phase.client_bound);
+  EXPECT_EQ(short_phase.run_delay_share, 0);
 }
 
 }  // namespace

@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kBoundShare = 0.9;
 
+// A phase of a few time slices says nothing: the slices before and behind it weigh more than what is inside.
+constexpr Nanos kShortest = std::chrono::milliseconds(50);
+
 }  // namespace
 
 ThreadUsage ThreadUsage::now() {
@@ -25,7 +28,7 @@ ThreadUsage ThreadUsage::now() {
 }
 
 void add_usage(Checks& checks, const ThreadUsage& used, Nanos wall) {
-  if (wall <= Nanos(0)) return;
+  if (wall < kShortest) return;
   const double cpu = seconds(used.cpu) / seconds(wall);
   const double delay = seconds(used.run_delay) / seconds(wall);
   checks.client_cpu = std::max(checks.client_cpu, cpu);

@@ -23,7 +23,7 @@ struct ThreadUsage {
 
 // Takes a thread's usage over a phase of length `wall` into the checks: client_cpu and run_delay_share are those of
 // the thread that had the most, and the client was the limit where a thread ran or waited for a core for nine tenths
-// of the time.
+// of the time. A phase under 50 ms is too short to judge and changes nothing.
 void add_usage(Checks& checks, const ThreadUsage& used, Nanos wall);
 
 }  // namespace plimsoll::stats

@@ -213,7 +213,7 @@ def test_bad_url(plimsoll, tmp_path, url):
 
 def test_refused_connection_and_html(plimsoll, tmp_path):
     done = run(plimsoll, "bench", f"http://127.0.0.1:{free_port()}", cwd=tmp_path, check=2)
-    assert "connect_refused" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert "connection refused" in done.stderr and len(done.stderr.splitlines()) == 1
     port = free_port()
     (tmp_path / "site" / "v2").mkdir(parents=True)
     (tmp_path / "site" / "v2" / "index.html").write_text("<html>hello</html>")
