@@ -12,10 +12,12 @@ namespace plimsoll::http {
 namespace {
 
 // nginx's welcome page, as it comes over a kept connection.
-std::string nginx_response() {
+std::string nginx_response(std::string_view second = "12") {
   return "HTTP/1.1 200 OK\r\n"
          "Server: nginx/1.22.1\r\n"
-         "Date: Tue, 04 Feb 2025 10:11:12 GMT\r\n"
+         "Date: Tue, 04 Feb 2025 10:11:" +
+         std::string(second) +
+         " GMT\r\n"
          "Content-Type: text/html\r\n"
          "Content-Length: 612\r\n"
          "Last-Modified: Tue, 04 Feb 2025 09:00:00 GMT\r\n"
@@ -25,18 +27,29 @@ std::string nginx_response() {
          std::string(612, 'x');
 }
 
-void parse_response(benchmark::State& state) {
-  const std::string wire = nginx_response();
+void parse_in_turn(benchmark::State& state, const std::array<std::string, 2>& wires) {
   ResponseParser parser;
+  std::size_t turn = 0;
   for (auto _ : state) {
     parser.start(Method::get);
-    const auto step = parser.feed(wire);
+    const auto step = parser.feed(wires[++turn % 2]);
     if (!step || !step->done) state.SkipWithError("not parsed");
     benchmark::DoNotOptimize(step->body.data());
   }
-  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(wire.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(wires[0].size()));
+}
+
+// Every head differs from the one before it.
+void parse_response(benchmark::State& state) {
+  parse_in_turn(state, {nginx_response("12"), nginx_response("13")});
 }
 BENCHMARK(parse_response);
+
+// As within one second of a server's Date.
+void parse_repeated_response(benchmark::State& state) {
+  parse_in_turn(state, {nginx_response(), nginx_response()});
+}
+BENCHMARK(parse_repeated_response);
 
 // The same in two pieces, cut within the head.
 void parse_split_response(benchmark::State& state) {

@@ -53,7 +53,6 @@ class Client {
 
  private:
   net::Task<Result<void>> open(bool replaces_closed);
-  net::Task<Result<Answer>> exchange_once(const Request& request, BodySink* sink, net::Patience patience);
 
   net::Loop& loop_;
   Connector& connector_;

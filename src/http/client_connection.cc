@@ -94,8 +94,10 @@ net::Task<Result<Answer>> ClientConnection::exchange(const Request& request, Bod
   const auto sent = co_await stream_->send(head_view_, {}, patience);
   // The peer may have answered before it closed: a failed send says less than what can still be received.
   if (!sent && sent.error().kind != ErrorKind::reset) co_return fail(sent.error());
+  // The first piece is most often the whole answer: a frame less.
   Answer answer;
-  const auto received = co_await receive_answer(sink, patience, nullptr, answer);
+  Result<void> received = took(co_await stream_->receive(patience), sink, answer);
+  if (received && !parser_.done()) received = co_await receive_answer(sink, patience, nullptr, answer);
   if (!received) co_return fail(received.error());
   answer.early = !sent;
   co_return finish(answer, before);
@@ -197,20 +199,23 @@ net::Task<Result<void>> ClientConnection::receive_answer(BodySink* sink, net::Pa
       parser_.skip(*dropped);
       continue;
     }
-    const auto bytes = co_await stream_->receive(limit);
-    if (!bytes) {
-      // A reset before anything came is the same event as a close: the peer no longer had the connection.
-      co_return bytes.error();
-    }
-    answer.last_byte = now();
-    if (bytes->empty()) co_return parser_.finish();
-    if (!progress_.answer_started) {
-      progress_.answer_started = true;
-      progress_.first_byte = answer.last_byte;
-    }
-    if (auto taken = take(*bytes, sink); !taken) co_return taken.error();
+    const auto taken = took(co_await stream_->receive(limit), sink, answer);
+    if (!taken) co_return taken;
   }
   co_return ok();
+}
+
+// What a receive gave: bytes, the end, or a failure.
+Result<void> ClientConnection::took(const Result<std::string_view>& bytes, BodySink* sink, Answer& answer) {
+  // A reset before anything came is the same event as a close: the peer no longer had the connection.
+  if (!bytes) return bytes.error();
+  answer.last_byte = now();
+  if (bytes->empty()) return parser_.finish();
+  if (!progress_.answer_started) {
+    progress_.answer_started = true;
+    progress_.first_byte = answer.last_byte;
+  }
+  return take(*bytes, sink);
 }
 
 Result<void> ClientConnection::take(std::string_view bytes, BodySink* sink) {

@@ -42,6 +42,7 @@ class ClientConnection {
   net::Task<Result<void>> send_pieces(const RequestBody& body, net::Patience patience, Upload& upload);
   net::Task<Result<void>> receive_answer(BodySink* sink, net::Patience patience, const Upload* upload,
                                          Answer& answer);
+  Result<void> took(const Result<std::string_view>& bytes, BodySink* sink, Answer& answer);
   Result<void> take(std::string_view bytes, BodySink* sink);
   void begin(const Request& request);
   void render(const Request& request);

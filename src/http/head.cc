@@ -5,6 +5,13 @@
 namespace plimsoll::http {
 
 void HeadReader::reset() {
+  kept_ = complete_ || kept_;
+  complete_ = false;
+  if (!kept_) forget();
+}
+
+void HeadReader::forget() {
+  kept_ = false;
   text_.clear();
   scanned_ = 0;
   line_begin_ = 0;
@@ -53,9 +60,18 @@ Result<std::size_t, Fault> HeadReader::scan() {
 }
 
 Result<HeadReader::Taken, Fault> HeadReader::feed(std::string_view bytes, Headers& headers) {
+  if (kept_) {
+    if (bytes.starts_with(text_)) {
+      kept_ = false;
+      complete_ = true;
+      return Taken{text_.size(), true};
+    }
+    forget();
+  }
   const std::size_t before = text_.size();
   if (before == 0 && take_whole(bytes, headers)) {
     line_count_ = headers.size() + 1;
+    complete_ = true;
     return Taken{text_.size() + leading_blanks(bytes), true};
   }
   // One byte more than the limit is enough to see that it is passed.
@@ -68,6 +84,7 @@ Result<HeadReader::Taken, Fault> HeadReader::feed(std::string_view bytes, Header
   if (!taken.complete) return taken;
   const auto head = std::string_view(text_).substr(leading_blanks(text_));
   if (auto lines = parse_head_lines(head, first_line_, headers, facts_); !lines) return lines.error();
+  complete_ = true;
   return taken;
 }
 

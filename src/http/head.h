@@ -20,7 +20,8 @@ class HeadReader {
  public:
   explicit HeadReader(const HeadLimits& limits) : limits_(limits) {}
 
-  // Forgets the head; its room is kept.
+  // Begins the next head. The last complete one is kept for comparison: peers repeat their heads byte for byte (a
+  // server's changes when its Date does, a client's never), and equal bytes need no second parse.
   void reset();
   // RFC 9112, section 2.2: a server ignores empty lines before a request line. They count towards max_bytes.
   void allow_leading_blank_lines() { leading_blanks_ = true; }
@@ -29,7 +30,7 @@ class HeadReader {
     std::size_t consumed = 0;  // of `bytes`; up to and including the blank line if complete, else all of them
     bool complete = false;
   };
-  // Fills `headers` when the head is complete. Faults are those of parse_head_lines(), and 431: too many bytes or
+  // Fills `headers` when the head is complete; it is the same object every time, and nobody else changes it. Faults are those of parse_head_lines(), and 431: too many bytes or
   // fields. The same bytes give the same fault however they were cut: those of line ends come first.
   Result<Taken, Fault> feed(std::string_view bytes, Headers& headers);
 
@@ -38,17 +39,20 @@ class HeadReader {
   const FieldFacts& facts() const { return facts_; }
 
   // What has come, of an unfinished head too.
-  std::string_view text() const { return text_; }
+  std::string_view text() const { return kept_ ? std::string_view() : text_; }
   // The first line has not ended yet.
-  bool in_first_line() const { return line_count_ == 0; }
+  bool in_first_line() const { return kept_ || line_count_ == 0; }
 
  private:
+  void forget();
   bool take_whole(std::string_view bytes, Headers& headers);
   std::size_t leading_blanks(std::string_view text) const;
   Result<std::size_t, Fault> scan();
 
   HeadLimits limits_;
   bool leading_blanks_ = false;
+  bool complete_ = false;
+  bool kept_ = false;  // text_, and all that points into it, is the last head's
   std::string text_;
   std::string_view first_line_;
   FieldFacts facts_;

@@ -32,6 +32,11 @@ class Exchange {
  public:
   explicit Exchange(Method method = Method::get, bool upgrade = false) { parser_.start(method, upgrade); }
 
+  void begin(Method method) {
+    parser_.start(method);
+    answer_ = {};
+  }
+
   void feed(std::string_view piece) {
     while (!piece.empty() && !parser_.done() && answer_.error.empty()) {
       const auto step = parser_.feed(piece);
@@ -157,6 +162,38 @@ TEST(ResponseParser, SeveralMessagesOnOneConnection) {
     wire.remove_prefix(step->consumed);
   }
   EXPECT_TRUE(wire.empty());
+}
+
+// A head that repeats the last one is not parsed again; nothing of that may show.
+TEST(ResponseParser, AWarmParserReadsAsAFreshOne) {
+  const std::vector<std::string> wires = {
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: a\r\n\r\nok",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nETag: b\r\n\r\nok",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nA: b\r\n\r\n",
+      "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+      "HTTP/1.1 200 OK\r\n\nContent-Length: 2\r\n\r\nok",
+  };
+  Exchange warm;
+  for (const auto& [first, second] :
+       {std::pair(0, 0), std::pair(0, 1), std::pair(0, 2), std::pair(2, 3), std::pair(3, 3), std::pair(3, 2),
+        std::pair(4, 4), std::pair(5, 5), std::pair(0, 6), std::pair(6, 0)}) {
+    for (const Method method : {Method::get, Method::head}) {
+      for (std::size_t cut = 0; cut < wires[static_cast<std::size_t>(second)].size(); cut += 7) {
+        warm.begin(method);
+        warm.feed(wires[static_cast<std::size_t>(first)]);
+        const std::string_view wire = wires[static_cast<std::size_t>(second)];
+        Exchange fresh(method);
+        warm.begin(method);
+        for (Exchange* exchange : {&fresh, &warm}) {
+          exchange->feed(wire.substr(0, cut));
+          exchange->feed(wire.substr(cut));
+        }
+        EXPECT_EQ(warm.answer(), fresh.answer()) << first << ", then " << second << ", cut at " << cut;
+      }
+    }
+  }
 }
 
 TEST(ResponseParser, TheReasonMayBeEmpty) {

@@ -73,8 +73,11 @@ Checked<Transport> Transport::make(TransportSettings settings) {
     }
     transport.redirections_.push_back({to_lower(parts[0]), parts[1], parts[2], parts[3]});
   }
-  // Files that cannot be used are found here, not at the first connection.
-  if (auto tls = tls_context(settings); !tls) return tls.error();
+  // Files that cannot be used are found here, not at the first connection. The system's store is not read without
+  // need: that takes as long as thousands of requests.
+  if (!settings.cacert.empty() || !settings.cert.empty() || !settings.key.empty()) {
+    if (auto tls = tls_context(settings); !tls) return tls.error();
+  }
   transport.settings_ = std::move(settings);
   return transport;
 }

@@ -58,6 +58,7 @@ void Recorder::reset(Instant measure_start) {
   drained_ = 0;
   in_progress_area_ = time_in_progress_ = 0;
   for (Distribution* one : {&latency_, &service_, &failed_, &aborted_age_, &lag_}) one->reset();
+  service_apart_ = false;
   statuses_.reset();
   errors_ = {};
   notes_ = {};
@@ -77,6 +78,12 @@ void Recorder::reset(Instant measure_start) {
 
 void Recorder::end(Instant measure_end) {
   end_ = measure_end;
+}
+
+void Recorder::part_service() {
+  if (service_apart_) return;
+  service_apart_ = true;
+  service_ = latency_;
 }
 
 void Recorder::integrate(Instant until) {
@@ -120,8 +127,9 @@ void Recorder::finish(const OperationOutcome& outcome) {
     return;
   }
   ++operations_.ok;
+  if (outcome.sent != outcome.due) part_service();
   latency_.record(latency);
-  service_.record(service);
+  if (service_apart_) service_.record(service);
   if (outcome.part) parts_[static_cast<std::size_t>(*outcome.part)].latency.record(latency);
   if (in_measure) series_.good(outcome.done, latency);
 }
@@ -166,8 +174,11 @@ void Recorder::merge(const Recorder& other) {
   drained_ += other.drained_;
   in_progress_area_ += other.in_progress_area_;
   time_in_progress_ += other.time_in_progress_;
+  if (service_apart_ || other.service_apart_) {
+    part_service();
+    service_.merge(other.service());
+  }
   latency_.merge(other.latency_);
-  service_.merge(other.service_);
   failed_.merge(other.failed_);
   aborted_age_.merge(other.aborted_age_);
   lag_.merge(other.lag_);

@@ -150,6 +150,9 @@ class Recorder {
     std::uint64_t count = 0;
   };
 
+  // Of good operations that began when they were due service time is latency: recorded once until one did not.
+  const Distribution& service() const { return service_apart_ ? service_ : latency_; }
+  void part_service();
   void integrate(Instant until);
   void left(Instant at);
   void add_time_in_progress(Instant from, Instant to);
@@ -165,7 +168,8 @@ class Recorder {
   double in_progress_area_ = 0;  // operations x nanoseconds of the measure phase
   Instant integrated_{};
   Distribution latency_;
-  Distribution service_;
+  Distribution service_;  // in use while service_apart_
+  bool service_apart_ = false;
   Distribution failed_;
   Distribution aborted_age_;
   Distribution lag_;

@@ -35,7 +35,7 @@ void Recorder::fill_counts(TestRecord& test) const {
   test.operations = operations_;
   test.bytes = bytes_;
   test.latency_s = latency_.summary();
-  test.service_s = service_.summary();
+  test.service_s = service().summary();
   test.failed_latency_s = failed_.summary();
   test.aborted_age_s = aborted_age_.summary();
   test.statuses = statuses_.by_code();
@@ -79,7 +79,7 @@ void Recorder::fill(TestRecord& test, double measure_seconds) const {
   test.rate_per_s = measure_seconds > 0 ? static_cast<double>(completed) / measure_seconds : 0;
   test.histograms.clear();
   add_histogram(test, "latency", latency_);
-  add_histogram(test, "service", service_);
+  add_histogram(test, "service", service());
   add_histogram(test, "failed_latency", failed_);
   test.series = series_.points(std::min(end_, start_ + from_seconds(measure_seconds)));
 }

@@ -109,6 +109,41 @@ TEST(Recorder, TimesFromTheDueTimeAndFromTheSend) {
   EXPECT_NEAR(test.checks.concurrency_reached, 0.05, 1e-12);
 }
 
+// Service time is kept apart from latency only when an operation first began late; the earlier ones are in both.
+TEST(Recorder, ServiceTimesOfPunctualAndOfLateOperations) {
+  const auto record = [](Recorder& recorder, Nanos late) {
+    recorder.start(kStart + late);
+    recorder.finish({.due = kStart,
+                     .sent = kStart + late,
+                     .done = kStart + late + 10ms,
+                     .error = {},
+                     .last_status = 200,
+                     .part = {}});
+  };
+  Recorder punctual;
+  Recorder mixed;
+  for (Recorder* one : {&punctual, &mixed}) {
+    one->reset(kStart);
+    record(*one, 0ms);
+  }
+  record(mixed, 100ms);
+  for (const auto& [first, second] : {std::pair(&punctual, &mixed), std::pair(&mixed, &punctual)}) {
+    Recorder sum = *first;
+    sum.merge(*second);
+    TestRecord test;
+    sum.fill(test, 1);
+    EXPECT_EQ(test.latency_s.count, 3U);
+    EXPECT_DOUBLE_EQ(test.latency_s.max, 0.11);
+    EXPECT_EQ(test.service_s.count, 3U);
+    EXPECT_DOUBLE_EQ(test.service_s.max, 0.01);
+  }
+  mixed.reset(kStart);
+  record(mixed, 0ms);
+  TestRecord test;
+  mixed.fill(test, 1);
+  EXPECT_EQ(test.service_s.count, 1U);
+}
+
 TEST(Recorder, CountsWhatTheEndCutOff) {
   Recorder recorder;
   recorder.reset(kStart);
