@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/units.h"
 #include "cli/bench_options.h"
 #include "cli/embedded_registry.h"
+#include "cli/images_run.h"
 #include "cli/interrupt.h"
 #include "cli/outputs.h"
 #include "cli/progress_line.h"
@@ -20,6 +22,7 @@
 #include "report/closing.h"
 #include "report/findings.h"
 #include "report/zb_text.h"
+#include "workload/image_pull.h"
 #include "workload/origin_connectors.h"
 
 namespace plimsoll::cli {
@@ -52,6 +55,12 @@ class BenchCommand final : public Command {
     if (options_.show_version) {
       fmt::print("plimsoll {}\n", kVersion);
       return Exit::good;
+    }
+    if (!options_.images.empty()) {
+      auto plan = plan_images(options_);
+      if (!plan) return refuse(plan.error().message);
+      images_ = std::move(*plan);
+      return measure({}, command_line);
     }
     const auto selection =
         select_tests(options_.test_regex, options_.list_tests || !options_.upstream_url.empty());
@@ -107,12 +116,19 @@ class BenchCommand final : public Command {
                options_.seed ? "" : fmt::format(" --seed {}", record_.seed));
   }
 
+  int connections_of_worker() const {
+    if (!images_) return 1;
+    const auto client = workload::client_kind(options_.client).value_or(workload::ClientKind::docker);
+    return static_cast<int>(workload::connections_of(client)) + 1;  // and one to the token server
+  }
+
   Checked<void> check() {
     if (!options_.source_cidr.empty() && !options_.source_ips.empty()) {
       return Refusal{"--src-cidr and --src-ips exclude each other: give one of them"};
     }
     if (auto dir = check_working_dir(options_.working_dir); !dir) return dir;
-    if (auto enough = reserve_descriptors(options_.concurrency); !enough) return enough;
+    if (auto enough = reserve_descriptors(options_.concurrency * connections_of_worker()); !enough)
+      return enough;
     auto rules = parse_rules(options_.fail_if);
     if (!rules) return rules.error();
     rules_ = std::move(*rules);
@@ -137,8 +153,8 @@ class BenchCommand final : public Command {
     }
     describe_run(*registry, selection, seed, command_line);
     outputs->print(report::zb_header(record_));
-    const Exit ended =
-        run_tests(*registry, upstream ? upstream->target.get() : nullptr, selection, seed, *outputs);
+    const Exit ended = run_tests(
+        *registry, jobs(*registry, upstream ? upstream->target.get() : nullptr, selection, seed), *outputs);
     finish_record(*registry);
     outputs->print(report::closing_lines(record_));
     if (const auto written = outputs->write(record_); !written) return refuse(written.error().message);
@@ -161,15 +177,39 @@ class BenchCommand final : public Command {
     record_.load.threads = options_.threads;
   }
 
-  Exit run_tests(const ProbedRegistry& registry, const workload::RegistryTarget* upstream,
-                 const Selection& selection, std::uint64_t seed, OutputFiles& outputs) {
+  // Runs one test and takes it into the record.
+  struct Job {
+    std::string name;
+    std::function<Checked<stats::TestRecord>(load::StopSignal&, const load::Watch&, std::string& io)> run;
+  };
+
+  std::vector<Job> jobs(const ProbedRegistry& registry, const workload::RegistryTarget* upstream,
+                        const Selection& selection, std::uint64_t seed) {
+    std::vector<Job> all;
+    if (images_) {
+      all.push_back(
+          {std::string(kImagesTest),
+           [this, &registry, seed](load::StopSignal& stop, const load::Watch& watch, std::string& io) {
+             return run_images_test(*images_, *registry.target, options_, seed, stop, watch, io);
+           }});
+    }
+    for (const auto* test : selection.chosen) {
+      all.push_back(
+          {std::string(test->name), [this, &registry, upstream, seed, test](
+                                        load::StopSignal& stop, const load::Watch& watch, std::string& io) {
+             return run_registry_test(*test, *registry.target, upstream, options_, seed, stop, watch, io);
+           }});
+    }
+    return all;
+  }
+
+  Exit run_tests(const ProbedRegistry& registry, const std::vector<Job>& jobs, OutputFiles& outputs) {
     load::StopSignal stop;
     const InterruptListener interrupts(stop);
     ProgressLine progress;
-    for (const auto* test : selection.chosen) {
+    for (const Job& job : jobs) {
       std::string io;
-      auto measured = run_registry_test(*test, *registry.target, upstream, options_, seed, stop,
-                                        progress.watch(std::string(test->name)), io);
+      auto measured = job.run(stop, progress.watch(job.name), io);
       progress.wipe();
       if (!measured) {
         // What was measured so far is not lost with the test that could not be.
@@ -211,6 +251,7 @@ class BenchCommand final : public Command {
 
   CLI::App* app_ = nullptr;
   BenchOptions options_;
+  std::optional<ImagesPlan> images_;
   std::vector<report::ThresholdRule> rules_;
   stats::Record record_;
 };

@@ -19,6 +19,10 @@ inline constexpr std::string_view kBenchExamples =
     "      half a minute of pulls, with the result record in a file\n"
     "  plimsoll bench -t '^On-demand Sync 100MB$' -u http://127.0.0.1:9000 http://127.0.0.1:8080\n"
     "      cold and warm pulls through a registry that syncs from another\n"
+    "  plimsoll bench -c 200 --platform linux/amd64 --images registry.example/team/app:1.2\n"
+    "      a storm: two hundred docker clients pull one image that is there\n"
+    "  plimsoll bench --images images.txt --cold --client containerd -c 8 https://registry.example\n"
+    "      every image of a list once, as containerd pulls\n"
     "  plimsoll bench -n 500 -t 'Pull 1MB' --fail-if 'p99 > 50ms' --fail-if 'errors > 0.1%' "
     "http://127.0.0.1:5000\n"
     "      a gate: exit code 3 where a condition holds\n";

@@ -58,6 +58,34 @@ void declare_protocol(CLI::App& app, BenchOptions& o) {
       ->type_name("HOST");
 }
 
+void declare_images(CLI::App& app, BenchOptions& o) {
+  auto* images =
+      app.add_option("--images", o.images,
+                     "Pull these images, which are already there, in place of the suite: references, or "
+                     "files that list them with weights; nothing is written")
+          ->type_name("FILE|REF...");
+  app.add_option(
+         "--client", o.client,
+         "Pull as docker (3 layers at once), containerd (3 blobs at once) or serial does (default docker)")
+      ->type_name("KIND")
+      ->check(one_of({"docker", "containerd", "serial"}))
+      ->needs(images);
+  app.add_option("--platform", o.platform, "Of an index, pull this platform alone (default: all of them)")
+      ->type_name("OS/ARCH")
+      ->needs(images);
+  app.add_flag("--cold", o.cold,
+               "Pull the images in turn, none again before all others; weights don't matter")
+      ->needs(images);
+  app.add_flag(
+         "--keep-clients", o.keep_clients,
+         "Workers keep connections and tokens from pull to pull (else every pull is a client of its own)")
+      ->needs(images);
+  for (const char* other : {"--test-regex", "--list-tests", "--upstream-server-url", "--repo",
+                            "--skip-cleanup", "--upload", "--chunk-size", "--same-content"}) {
+    images->excludes(app.get_option(other));
+  }
+}
+
 void declare_output(CLI::App& app, BenchOptions& o) {
   add_outputs(app, "-o,--output-format", o.outputs,
               {"stdout", "text", "json", "ci-cd", "csv", "md", "openmetrics", "junit", "bench-bigger",
@@ -81,6 +109,7 @@ void declare_bench_options(CLI::App& app, BenchOptions& options) {
   declare_zb_flags(app, options);
   declare_load(app, options);
   declare_protocol(app, options);
+  declare_images(app, options);
   declare_output(app, options);
   add_connection_options(app, options.connection);
 }

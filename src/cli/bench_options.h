@@ -42,6 +42,11 @@ struct BenchOptions {
   int retries = 0;
   bool respect_retry_after = false;
   std::string mirror_of;
+  std::vector<std::string> images;  // --images, as given; not empty: these are pulled, in place of the suite
+  std::string client = "docker";
+  std::string platform;  // "": all of an index
+  bool cold = false;
+  bool keep_clients = false;
   bool quiet = false;
   std::string result_file;
   std::vector<std::string> fail_if;

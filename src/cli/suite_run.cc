@@ -115,6 +115,8 @@ workload::UploadKind upload_of(const workload::RegistryTest& test, const BenchOp
   return test.upload;
 }
 
+}  // namespace
+
 load::Plan plan_of(const BenchOptions& options, std::uint64_t seed) {
   load::Plan plan;
   plan.concurrency = options.concurrency;
@@ -129,8 +131,6 @@ load::Plan plan_of(const BenchOptions& options, std::uint64_t seed) {
   plan.drain_limit = std::max<Nanos>(std::chrono::seconds(10), options.timeout);
   return plan;
 }
-
-}  // namespace
 
 Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name, const BenchOptions& options,
                                        std::uint64_t seed) {
@@ -190,6 +190,9 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
     Result<std::string> ping;
     (*loop)->run(ping_into(registry, ping));
     problem = objection(registry, ping, url);
+    // An image may be for everybody where the rest of the registry is not.
+    const int status = registry.last_status();
+    if (!options.images.empty() && (status == 401 || status == 403)) problem.clear();
     probed.described.server = registry.server();
   }
   if (!problem.empty()) return Refusal{problem};

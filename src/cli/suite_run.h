@@ -35,6 +35,9 @@ struct Selection {
 };
 Checked<Selection> select_tests(const std::string& regex, bool with_sync);
 
+// How much load a test gets.
+load::Plan plan_of(const BenchOptions& options, std::uint64_t seed);
+
 // One test. `watch` may be null.
 Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
                                              const workload::RegistryTarget& target,

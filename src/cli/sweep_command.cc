@@ -265,16 +265,14 @@ Checked<void> SweepCommand::measure(const Stretch& stretch, load::StopSignal& st
   plan.io = bench_.connection.io;
   plan.keep_samples = true;
   plan.drain_limit = std::max<Nanos>(std::chrono::seconds(10), bench_.timeout);
-  const workload::CampaignOptions options{.client = client_ == "serial" ? workload::ClientKind::serial
-                                                    : client_ == "containerd"
-                                                        ? workload::ClientKind::containerd
-                                                        : workload::ClientKind::docker,
-                                          .many_repositories = spread_ == "many",
-                                          .reuse = reuse_,
-                                          .cold = cold_,
-                                          .workers = stretch.concurrency,
-                                          .threads = plan.threads,
-                                          .iterations = iterations_};
+  const workload::CampaignOptions options{
+      .client = workload::client_kind(client_).value_or(workload::ClientKind::docker),
+      .many_repositories = spread_ == "many",
+      .reuse = reuse_,
+      .cold = cold_,
+      .workers = stretch.concurrency,
+      .threads = plan.threads,
+      .iterations = iterations_};
   *target.left_behind = 0;
   const auto workload = stretch.action == "push" ? make_campaign_push(target, *contents, options)
                                                  : make_campaign_pull(target, *contents, options);

@@ -124,6 +124,16 @@ net::Task<Result<void>> Authenticator::prepare(Access access, StepObserver* obse
   co_return co_await fetch(key_of(grant(access)), observer, detail);
 }
 
+void Authenticator::learn(std::vector<std::string_view> www_authenticate) {
+  const auto challenges = parse_challenges(www_authenticate);
+  const Challenge* chosen = choose_challenge(challenges);
+  if (chosen == nullptr) return;
+  scheme_ = chosen->scheme == "basic" ? Scheme::basic : Scheme::bearer;
+  if (scheme_ == Scheme::basic) return;
+  realm_ = chosen->parameter("realm");
+  service_ = chosen->parameter("service");
+}
+
 net::Task<Result<bool>> Authenticator::answer(Access access, std::vector<std::string_view> www_authenticate,
                                               std::string refused, StepObserver* observer, Detail* detail) {
   const auto challenges = parse_challenges(www_authenticate);

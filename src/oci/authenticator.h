@@ -62,6 +62,9 @@ class Authenticator {
   // Fetches the token. `detail` explains a failure. Errors: token, throttled, and those of connections.
   net::Task<Result<void>> prepare(Access access, StepObserver* observer, Detail* detail);
 
+  // Takes note of what the registry asks for, without answering it: what a client learns from its first GET /v2/.
+  // The next request's token is then fetched ahead of it.
+  void learn(std::vector<std::string_view> www_authenticate);
   // After a 401 on a request that carried `refused` (empty: nothing). True: the request is to be repeated, once.
   // False: nothing else can be tried.
   net::Task<Result<bool>> answer(Access access, std::vector<std::string_view> www_authenticate,

@@ -108,6 +108,21 @@ net::Task<Result<std::string>> RegistryClient::ping() {
   co_return s.text.take();
 }
 
+net::Task<Result<void>> RegistryClient::greet() {
+  State& s = *state_;
+  s.text.begin(kMaxErrorBody);
+  const Call call{.step = Step::ping,
+                  .method = http::Method::get,
+                  .url = s.path.ping_url(),
+                  .sink = &s.text,
+                  .answer_challenge = false};
+  const auto reply = co_await s.path.run(call);
+  if (!reply) co_return reply.error();
+  // Some registries don't know the path and serve images all the same.
+  if (reply->status == 429 || reply->status >= 500) co_return s.path.refused(*reply, call);
+  co_return ok();
+}
+
 // --- manifests
 
 net::Task<Result<Reply>> RegistryClient::State::manifest(http::Method method, std::string_view repository,

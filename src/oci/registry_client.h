@@ -77,6 +77,9 @@ class RegistryClient {
   // GET /v2/ (end-1). The body's start is kept for is-this-a-registry questions.
   net::Task<Result<std::string>> ping();
 
+  // The same as container clients begin with: to learn what the registry asks for. A 401 is the answer, and no error.
+  net::Task<Result<void>> greet();
+
   // --- uploads (end-4a to end-6, end-11, end-13, end-14)
   net::Task<Result<Upload>> start_upload(std::string_view repository);
   // The whole content in the closing PUT.

@@ -210,6 +210,10 @@ void RequestPath::remember(const Reply& reply) {
 net::Task<Result<bool>> RequestPath::challenged(const Call& call, Reply& reply, Progress& progress) {
   // Only the registry itself may ask who we are: a storage host that does has to be content with its signature.
   if (reply.status != 401 || progress.reauthorized || !at_registry(call.url)) co_return false;
+  if (!call.answer_challenge) {
+    authenticator_.learn(reply.head->headers.find_all("WWW-Authenticate"));
+    co_return false;
+  }
   progress.reauthorized = true;
   const std::string sent = authorization_;
   std::vector<std::string_view> asked = reply.head->headers.find_all("WWW-Authenticate");

@@ -42,6 +42,8 @@ struct Call {
   AnswerSink* sink = nullptr;  // null: the body is discarded without copying it
   bool bulk = false;
   bool upload = false;  // asked at an upload URL: a 404 means that the upload is lost
+  // A 401 is answered; else it is only taken note of, and is the reply.
+  bool answer_challenge = true;
   // May be sent again after it failed half-way: the second time does what the first one may have done.
   bool repeatable = true;
 };

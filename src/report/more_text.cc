@@ -54,16 +54,36 @@ std::string open_loop_lines(const TestRecord& test) {
 }
 
 std::string mix_shares(const TestRecord& test) {
+  constexpr std::size_t kShown = 20;
   if (test.mix.empty()) return "";
   std::uint64_t total = 0;
   for (const auto& [name, count] : test.mix) total += count;
   std::vector<std::string> shares;
   shares.reserve(test.mix.size());
   for (const auto& [name, count] : test.mix) {
+    if (shares.size() == kShown) {
+      shares.push_back(fmt::format("and {} more", test.mix.size() - kShown));
+      break;
+    }
     shares.push_back(
         fmt::format("{} {}", name, percent(static_cast<double>(count), static_cast<double>(total))));
   }
   return fmt::format("Shares:\t{}\n", join(shares, ", "));
+}
+
+// What pulls of images that were there already pulled, and how.
+std::string image_lines(const TestRecord& test) {
+  const auto detail = [&test](const char* key) {
+    const auto at = test.details.find(key);
+    return at == test.details.end() ? std::string() : at->second;
+  };
+  const std::string images = detail("images");
+  if (images.empty()) return "";
+  std::string out = fmt::format("Images:\t{}, as {}, platform {}, order {}, clients {}\n", images,
+                                detail("client"), detail("platform"), detail("order"), detail("clients"));
+  if (const std::string skipped = detail("skipped_foreign"); !skipped.empty())
+    out += fmt::format("Foreign layers left out:\t{}\n", skipped);
+  return out;
 }
 
 std::string part_lines(const TestRecord& test) {
@@ -95,7 +115,7 @@ std::string more_lines(const TestRecord& test) {
   out += throughput("received", test.bytes.received, test.bytes.body_received, seconds);
   out += open_loop_lines(test);
   if (!test.upload.empty()) out += fmt::format("Upload:\t{}\n", test.upload);
-  out += mix_shares(test) + part_lines(test);
+  out += image_lines(test) + mix_shares(test) + part_lines(test);
   out += fmt::format("Connections:\t{} opened, {} reused, {} reconnected\n", test.connections.opened,
                      test.connections.reused, test.connections.reconnected);
   out += phase_lines(test.phases_s);

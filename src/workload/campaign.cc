@@ -14,23 +14,6 @@
 namespace plimsoll::workload {
 namespace {
 
-struct Lanes {
-  std::size_t uploads;
-  std::size_t downloads;
-};
-
-Lanes lanes_of(ClientKind client, std::size_t layers) {
-  switch (client) {
-    case ClientKind::docker:
-      return {5, 3};
-    case ClientKind::containerd:
-      return {std::max<std::size_t>(1, layers), 3};
-    case ClientKind::serial:
-      break;
-  }
-  return {1, 1};
-}
-
 // A client with several connections, over which the blobs of one image are moved side by side.
 class CampaignSession : public load::Session {
  public:

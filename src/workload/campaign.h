@@ -1,20 +1,16 @@
-// Pushes and pulls of images with several layers, as container clients make them: the workloads of `sweep`.
-//
-//   docker      checks for each layer first; five uploads and three downloads at once a client; pulls the manifest by
-//               tag (HEAD, then GET by digest), then the configuration, then the layers
-//   containerd  the same order; three downloads at once, all layers uploaded at once
-//   serial      one request at a time, over one connection
+// Pushes and pulls of images with several layers, as container clients make them (client_kind.h): the workloads of
+// `sweep`. A push checks for each blob first, but as `serial`; a pull asks for the manifest by tag (HEAD, then GET by
+// digest), then the configuration, then the layers.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "load/workload.h"
+#include "workload/client_kind.h"
 #include "workload/registry_target.h"
 
 namespace plimsoll::workload {
-
-enum class ClientKind : std::uint8_t { docker, containerd, serial };
 
 struct CampaignOptions {
   ClientKind client = ClientKind::docker;

@@ -96,7 +96,8 @@ class Client:
         digest = digest_of(content)
         started = self.call("POST", f"/v2/{repository}/blobs/uploads/")
         assert started.status == 202, started.content
-        done = self.call("PUT", f"{started.headers['Location']}?digest={digest}", content)
+        location = started.headers["Location"]
+        done = self.call("PUT", f"{location}{'&' if '?' in location else '?'}digest={digest}", content)
         assert done.status == 201, done.content
         return digest
 
