@@ -14,6 +14,7 @@
 #include "cli/bench_options.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
+#include "http/transport.h"
 #include "net/loop.h"
 #include "stats/record_json.h"
 #include "workload/doctor.h"
@@ -61,7 +62,8 @@ class DoctorCommand final : public Command {
     app.add_flag("--read-only", read_only_, "Ask nothing that would change the registry");
     app.add_option("-A,--auth-creds", bench_.auth, "User and password, split at the first colon")
         ->type_name("USER:PASSWORD");
-    app.add_option("--repo", bench_.repository, "Work below this repository")->type_name("NAME");
+    app.add_option("--repo", bench_.repository, "Work below this repository; with --read-only, read it")
+        ->type_name("NAME");
     add_duration(app, "--timeout", bench_.timeout, "Longest time without progress (default 60s)");
     add_outputs(app, "-o,--output", outputs_, {"text", "json"}, "Output: text (default), json; repeatable");
     add_connection_options(app, bench_.connection);
@@ -77,13 +79,18 @@ class DoctorCommand final : public Command {
       if (!registry) return refuse(registry.error().message);
       auto loop = net::Loop::create(bench_.connection.io);
       if (!loop) return refuse(loop.error().message);
-      workload::Examination found = workload::examine(**loop, *registry->target, read_only_);
+      auto offering = transport_offering_http2();
+      if (!offering) return refuse(offering.error().message);
+      workload::Examination found = workload::examine(
+          **loop, *registry->target,
+          {.read_only = read_only_, .repository = bench_.repository, .offering_http2 = &*offering});
       record.targets.push_back(registry->described);
+      record.targets.back().tls = found.tls;
       text += registry_text(bench_.url, found);
       if (registry->target->left_behind->load() > 0) {
         fmt::print(stderr, "plimsoll: the registry refused to delete the scratch image; it is still there\n");
       }
-      if (!read_only_ && (!found.plain_push || !found.plain_pull)) ended = Exit::some_failed;
+      if (!found.plain_push || !found.plain_pull) ended = Exit::some_failed;
       record.capabilities = std::move(found.capabilities);
       record.findings = std::move(found.findings);
     }
@@ -101,10 +108,24 @@ class DoctorCommand final : public Command {
   }
 
  private:
+  // For the one connection that asks which protocols the registry speaks.
+  Checked<http::Transport> transport_offering_http2() const {
+    const ConnectionSettings& settings = bench_.connection;
+    return http::Transport::make({.cacert = settings.cacert,
+                                  .cert = settings.cert,
+                                  .key = settings.key,
+                                  .insecure = settings.insecure,
+                                  .connect_to = settings.connect_to,
+                                  .sources = {},
+                                  .congestion = settings.congestion,
+                                  .unix_socket = {},
+                                  .alpn = {"h2", "http/1.1"}});
+  }
+
   static std::string registry_text(const std::string& url, const workload::Examination& found) {
     std::string text = fmt::format("Registry {}\n", url);
     for (const auto& capability : found.capabilities) {
-      text += fmt::format("  {:<17} {:<7} {}{}\n", capability.id, capability.supported, capability.evidence,
+      text += fmt::format("  {:<24} {:<8} {}{}\n", capability.id, capability.supported, capability.evidence,
                           capability.spec.empty() ? "" : fmt::format("  [{}]", capability.spec));
     }
     text += found.findings.empty() ? "  no strays from the spec were seen\n" : "Strays from the spec\n";
@@ -119,7 +140,7 @@ class DoctorCommand final : public Command {
   static std::string machine_text(const std::vector<Advice>& advice) {
     std::string text = "This machine\n";
     for (const Advice& entry : advice) {
-      text += fmt::format("  {:<18} {}{}\n", entry.what, entry.value,
+      text += fmt::format("  {:<24} {}{}\n", entry.what, entry.value,
                           entry.remark.empty() ? "" : fmt::format("  ({})", entry.remark));
     }
     return text;

@@ -14,6 +14,8 @@ inline constexpr std::string_view kDoctorExamples =
     "      tries what the spec offers, in a scratch repository that is cleaned up\n"
     "  plimsoll doctor --read-only https://registry.example\n"
     "      asks nothing that would change the registry\n"
+    "  plimsoll doctor --read-only --repo library/alpine https://registry-1.docker.io\n"
+    "      the same, and reads an image that is there\n"
     "  plimsoll doctor\n"
     "      this machine alone: descriptors, ports, congestion control, io_uring, CPU governor\n"
     "  plimsoll doctor -o json=server.json\n"

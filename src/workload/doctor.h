@@ -1,16 +1,15 @@
 // What a registry supports, and where it strays from the spec: tried in a scratch repository that is cleaned up.
 //
-// Each capability is one question of the distribution spec, with the answer and what showed it. Nothing here is
-// measured but the time of a bare request.
+// Each capability is one question of the distribution spec, with the answer and what showed it; docs/doctor.md lists
+// them all. "no" is an answer, not a fault: much of the spec is optional. What the spec does not allow is a finding.
+// Nothing here is measured but the time of a bare request.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "http/transport.h"
 #include "net/loop.h"
-#include "net/task.h"
-#include "oci/registry_client.h"
 #include "stats/record.h"
 #include "workload/registry_target.h"
 
@@ -19,11 +18,21 @@ namespace plimsoll::workload {
 struct Examination {
   std::vector<stats::Capability> capabilities;
   std::vector<stats::Finding> findings;  // strays
-  bool plain_push = false;
-  bool plain_pull = false;
+  std::string tls;                       // "TLSv1.3, TLS_AES_256_GCM_SHA384"; empty in clear
+  bool plain_push = true;                // false: tried, and failed
+  bool plain_pull = true;
 };
 
-// `read_only`: asks nothing that would change the registry. The loop is the caller's thread's.
-Examination examine(net::Loop& loop, const RegistryTarget& target, bool read_only);
+struct ExaminationOptions {
+  // Asks nothing that would change the registry: an image that is there is read.
+  bool read_only = false;
+  // The repository that read-only looks at; empty: the first of the catalog that has a tag.
+  std::string repository;
+  // Connections whose TLS offers HTTP/2 by ALPN; outlives the examination.
+  const http::Transport* offering_http2 = nullptr;
+};
+
+// The loop is the caller's thread's. Takes as long as its some hundred requests, each bounded by the target's timeout.
+Examination examine(net::Loop& loop, const RegistryTarget& target, const ExaminationOptions& options);
 
 }  // namespace plimsoll::workload
