@@ -32,9 +32,18 @@ double seconds_left(const load::Progress& progress) {
   return std::max(left, -1.0);
 }
 
+// "12s", "3m 20s", "2h 5m"
+std::string rough_time(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m {}s", whole / 60, whole % 60);
+  return fmt::format("{}h {}m", whole / 3600, whole % 3600 / 60);
+}
+
 }  // namespace
 
-std::string progress_text(std::string_view test, const load::Progress& progress) {
+std::string progress_text(std::string_view test, const load::Progress& progress,
+                          std::optional<double> after_s) {
   std::string line = fmt::format("{}  {}", test, progress.phase);
   if (progress.phase != "measure" && progress.phase != "drain") {
     return line + fmt::format("  {:.0f}s", progress.elapsed_s);
@@ -45,25 +54,30 @@ std::string progress_text(std::string_view test, const load::Progress& progress)
   } else {
     line += fmt::format("  {}", done);
   }
+  if (const double left = seconds_left(progress); left >= 0) {
+    line += fmt::format("  left {}", rough_time(left));
+    if (after_s) line += fmt::format(", in all {}", rough_time(left + *after_s));
+  }
   line += fmt::format("  {:.0f}/s  p50 {}  p99 {}  errors {}", progress.rate_per_s,
                       human_duration(progress.p50_s), human_duration(progress.p99_s), progress.failed);
   if (progress.elapsed_s > 0) {
     line += fmt::format("  {}/s", human_size(static_cast<double>(progress.bytes) / progress.elapsed_s));
   }
-  line += fmt::format("  in flight {}", progress.in_progress);
-  if (const double left = seconds_left(progress); left >= 0) line += fmt::format("  left {:.0f}s", left);
-  return line;
+  return line + fmt::format("  in flight {}", progress.in_progress);
 }
 
 ProgressLine::ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
 
-load::Watch ProgressLine::watch(std::string test) {
+load::Watch ProgressLine::watch(std::string test, std::optional<double> after_s) {
   if (!shown_) return nullptr;
-  return [this, test = std::move(test)](const load::Progress& progress) { show(test, progress); };
+  return [this, test = std::move(test), after_s](const load::Progress& progress) {
+    show(test, progress, after_s);
+  };
 }
 
-void ProgressLine::show(std::string_view test, const load::Progress& progress) {
-  fmt::print(stderr, "\r\033[K{}", progress_text(test, progress).substr(0, terminal_width() - 1));
+void ProgressLine::show(std::string_view test, const load::Progress& progress,
+                        std::optional<double> after_s) {
+  fmt::print(stderr, "\r\033[K{}", progress_text(test, progress, after_s).substr(0, terminal_width() - 1));
   std::fflush(stderr);
   dirty_ = true;
 }

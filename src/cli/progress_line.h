@@ -1,6 +1,7 @@
 // Live progress on a terminal: one line on stderr that is written over, and wiped before anything else is printed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,16 +15,19 @@ class ProgressLine {
   ProgressLine();
 
   bool shown() const { return shown_; }
-  load::Watch watch(std::string test);
+  // `after_s`: how long what comes after this test will take, where that is known.
+  load::Watch watch(std::string test, std::optional<double> after_s = {});
   void wipe();
 
  private:
-  void show(std::string_view test, const load::Progress& progress);
+  void show(std::string_view test, const load::Progress& progress, std::optional<double> after_s);
   bool shown_;
   bool dirty_ = false;
 };
 
-// "Pull 1MB  measure  37/100 (37%)  212/s  p50 3.1 ms  p99 8.0 ms  errors 0  38.2 MB/s  in flight 4  left 2s"
-std::string progress_text(std::string_view test, const load::Progress& progress);
+// "Pull 1MB  measure  37/100 (37%)  left 2s  212/s  p50 3.1 ms  p99 8.0 ms  errors 0  38.2 MB/s  in flight 4"
+// With what comes after it: "left 2s, in all 3m 20s".
+std::string progress_text(std::string_view test, const load::Progress& progress,
+                          std::optional<double> after_s = {});
 
 }  // namespace plimsoll::cli

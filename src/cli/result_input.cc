@@ -51,6 +51,7 @@ Checked<ResultInput> read_result(const std::string& path) {
     auto record = read_record(own);
     if (!record) return record.error();
     input.record = std::move(*record);
+    if (input.campaign) report::name_by_record(*input.campaign, input.record);
   }
   if (input.campaign && input.record.findings.empty()) {
     input.record.findings = report::campaign_findings(*input.campaign, input.record);

@@ -115,6 +115,15 @@ workload::UploadKind upload_of(const workload::RegistryTest& test, const BenchOp
   return test.upload;
 }
 
+// What one operation moves, where all move the same.
+std::optional<std::uint64_t> data_size_of(const workload::RegistryTest& test) {
+  if (test.kind == workload::RegistryTestKind::catalog || test.mixes_sizes()) return std::nullopt;
+  for (std::size_t i = 0; i < test.sizes.size(); ++i) {
+    if (test.sizes[i] > 0) return workload::kSizeClasses[i].bytes;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 load::Plan plan_of(const BenchOptions& options, std::uint64_t seed) {
@@ -227,7 +236,7 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
                                              const workload::RegistryTarget* upstream,
                                              const BenchOptions& options, std::uint64_t seed,
                                              load::StopSignal& stop, const load::Watch& watch,
-                                             std::string& io) {
+                                             std::string& io, std::vector<load::SampleFile>* samples) {
   const Instant start = now();
   workload::RegistryTest chosen = test;
   chosen.upload = upload_of(test, options);
@@ -235,7 +244,8 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
   if (!contents) return contents.error();
   const double prepare = seconds(now() - start);
 
-  const load::Plan plan = plan_of(options, seed);
+  load::Plan plan = plan_of(options, seed);
+  plan.keep_samples = samples != nullptr;
   workload::RegistryTarget measured_target = target;
   if (chosen.kind == workload::RegistryTestKind::sync) {
     // A registry that syncs answers the first request only when it has copied the whole image.
@@ -253,11 +263,13 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
   if (!measured->setup_failure.empty() && !measured->interrupted) {
     return Refusal{fmt::format("{}: {}", test.name, measured->setup_failure)};
   }
+  if (samples != nullptr) *samples = std::move(measured->samples);
   stats::TestRecord record = std::move(measured->test);
   record.name = test.name;
   record.action = test.action();
   record.phases_s.prepare = prepare;
   if (chosen.kind != workload::RegistryTestKind::catalog) record.upload = name(chosen.upload);
+  if (const auto size = data_size_of(chosen)) record.details["data_size"] = fmt::format("{}", *size);
   if (options.legacy_timing) {
     const stats::Phases& p = record.phases_s;
     record.details["legacy_time_s"] = fmt::format("{}", p.setup + p.warmup + p.measure + p.drain + p.cleanup);

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "http/transport.h"
 #include "load/run.h"
+#include "load/samples.h"
 #include "load/stop.h"
 #include "stats/record.h"
 #include "workload/registry_tests.h"
@@ -38,12 +39,13 @@ Checked<Selection> select_tests(const std::string& regex, bool with_sync);
 // How much load a test gets.
 load::Plan plan_of(const BenchOptions& options, std::uint64_t seed);
 
-// One test. `watch` may be null.
+// One test. `watch` may be null; raw times are kept where `samples` is given.
 Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
                                              const workload::RegistryTarget& target,
                                              const workload::RegistryTarget* upstream,
                                              const BenchOptions& options, std::uint64_t seed,
                                              load::StopSignal& stop, const load::Watch& watch,
-                                             std::string& io);
+                                             std::string& io,
+                                             std::vector<load::SampleFile>* samples = nullptr);
 
 }  // namespace plimsoll::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "report/plain.h"
@@ -174,14 +175,17 @@ std::vector<fs::path> entries(const fs::path& folder, bool directories) {
   return out;
 }
 
+// A target, and the number of an image where there are several; else 0.
+using Subject = std::pair<std::string, int>;
+
 class FolderReader {
  public:
   FolderReader(const fs::path& root, Campaign& campaign) : root_(root), campaign_(campaign) {}
 
   void read() {
-    read_repeats(root_, campaign_.name);
+    read_images(root_, campaign_.name);
     for (const fs::path& folder : entries(root_, true)) {
-      if (!is_structure(folder)) read_repeats(folder, folder.filename().string());
+      if (!is_structure(folder)) read_images(folder, folder.filename().string());
     }
     name_missing();
   }
@@ -189,48 +193,58 @@ class FolderReader {
  private:
   static bool is_structure(const fs::path& folder) {
     const std::string name = folder.filename().string();
-    return name.starts_with("concurrency-") || name.starts_with("repeat-");
+    return name.starts_with("concurrency-") || name.starts_with("repeat-") || name.starts_with("image-");
   }
 
-  void read_repeats(const fs::path& folder, const std::string& target) {
-    read_levels(folder, target, 0);
+  void read_images(const fs::path& folder, const std::string& target) {
+    read_repeats(folder, {target, 0});
     for (const fs::path& inner : entries(folder, true)) {
-      if (const auto repeat = number_after(inner.filename().string(), "repeat-"))
-        read_levels(inner, target, *repeat);
+      if (const auto image = number_after(inner.filename().string(), "image-"))
+        read_repeats(inner, {target, *image});
     }
   }
 
-  void read_levels(const fs::path& folder, const std::string& target, int repeat) {
+  void read_repeats(const fs::path& folder, const Subject& subject) {
+    read_levels(folder, subject, 0);
+    for (const fs::path& inner : entries(folder, true)) {
+      if (const auto repeat = number_after(inner.filename().string(), "repeat-"))
+        read_levels(inner, subject, *repeat);
+    }
+  }
+
+  void read_levels(const fs::path& folder, const Subject& subject, int repeat) {
     for (const fs::path& inner : entries(folder, true)) {
       const std::string name = inner.filename().string();
       if (!name.starts_with("concurrency-")) continue;
       if (const auto level = number_after(name, "concurrency-")) {
-        read_level(inner, target, repeat, *level);
+        read_level(inner, subject, repeat, *level);
       } else {
         problem(inner, "the level is no positive number; the folder is left out");
       }
     }
   }
 
-  void read_level(const fs::path& folder, const std::string& target, int repeat, int level) {
-    levels_.emplace(target, repeat, level);
+  void read_level(const fs::path& folder, const Subject& subject, int repeat, int level) {
+    const std::string where = folder.lexically_relative(root_).string();
+    levels_.emplace(subject, where);
     for (const fs::path& path : entries(folder, false)) {
       const std::string name = path.filename().string();
       if (!name.ends_with(kResults) || name.size() == kResults.size()) continue;
       CampaignSeries series;
-      series.target = target;
-      series.action = name.substr(0, name.size() - kResults.size());
+      series.target = subject.first;
+      const std::string action = name.substr(0, name.size() - kResults.size());
+      series.action = subject.second == 0 ? action : fmt::format("{} image-{}", action, subject.second);
       series.concurrency = level;
       series.repeat = repeat;
       series.file = path.lexically_relative(root_).string();
-      actions_[target].insert(series.action);
+      actions_[subject].insert(action);
       std::ifstream in(path, std::ios::binary);
       if (!in.is_open()) {
         problem(path, "the file can't be opened");
         continue;
       }
       read_results(in, series, campaign_.problems);
-      present_.emplace(target, repeat, level, series.action);
+      present_.emplace(where, action);
       if (series.seconds.empty()) {
         problem(path, "no row of the file is sound");
       } else {
@@ -239,17 +253,15 @@ class FolderReader {
     }
   }
 
-  // An action that other levels of the target have.
+  // An action that other levels of the same target and image have.
   void name_missing() {
-    for (const auto& [target, repeat, level] : levels_) {
-      const auto known = actions_.find(target);
+    for (const auto& [subject, where] : levels_) {
+      const auto known = actions_.find(subject);
       if (known == actions_.end()) continue;
       for (const std::string& action : known->second) {
-        if (present_.contains({target, repeat, level, action})) continue;
+        if (present_.contains({where, action})) continue;
         campaign_.problems.push_back(
-            {fmt::format("{}{}concurrency-{}", target == campaign_.name ? "" : target + "/",
-                         repeat == 0 ? "" : fmt::format("repeat-{}/", repeat), level),
-             0, fmt::format("{}{} is missing; other levels have it", action, kResults)});
+            {where, 0, fmt::format("{}{} is missing; other levels have it", action, kResults)});
       }
     }
   }
@@ -260,13 +272,14 @@ class FolderReader {
 
   fs::path root_;
   Campaign& campaign_;
-  std::set<std::tuple<std::string, int, int>> levels_;
-  std::map<std::string, std::set<std::string>> actions_;
-  std::set<std::tuple<std::string, int, int, std::string>> present_;
+  std::set<std::pair<Subject, std::string>> levels_;  // with their folders
+  std::map<Subject, std::set<std::string>> actions_;
+  std::set<std::pair<std::string, std::string>> present_;  // folder and action
 };
 
 int action_order(std::string_view action) {
-  return action == "push" ? 0 : action == "pull" ? 1 : 2;
+  const std::string_view word = action.substr(0, action.find(' '));
+  return word == "push" ? 0 : word == "pull" ? 1 : 2;
 }
 
 bool comes_before(const CampaignSeries& a, const CampaignSeries& b) {

@@ -1,7 +1,8 @@
 // Reads a campaign's folder of raw times, our own sweep's or one that others left.
 //
-//   DIR/[TARGET/][repeat-R/]concurrency-N/ACTION_results.csv     ACTION: push, pull, or any other word
+//   DIR/[TARGET/][image-I/][repeat-R/]concurrency-N/ACTION_results.csv     ACTION: push, pull, or any other word
 //
+// Several images make several actions: "push image-1", "push image-2".
 // Each file has the header iteration,spent_time and a row an operation, in order of completion; seconds. Without a
 // TARGET level the target is named after DIR. What is sound is read; what is not is left out and named by file and
 // line. One thread; the time is that of reading, the memory 12 bytes an operation.

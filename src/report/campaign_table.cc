@@ -143,6 +143,22 @@ std::string campaign_markdown(const Campaign& campaign) {
   return out;
 }
 
+bool belongs(const CampaignSeries& series, const stats::TestRecord& test) {
+  if (!test.samples_file.empty()) return test.samples_file == series.file;
+  return test.target == series.target && test.action == series.action &&
+         test.concurrency == series.concurrency && test.repeat == series.repeat;
+}
+
+void name_by_record(Campaign& campaign, const stats::Record& record) {
+  for (CampaignSeries& series : campaign.series) {
+    for (const stats::TestRecord& test : record.tests) {
+      if (test.samples_file.empty() || test.samples_file != series.file) continue;
+      if (!test.name.empty()) series.action = test.name;
+      if (!test.target.empty()) series.target = test.target;
+    }
+  }
+}
+
 stats::Record campaign_record(const Campaign& campaign) {
   stats::Record record;
   record.command = campaign.name;

@@ -43,4 +43,11 @@ std::string campaign_markdown(const Campaign& campaign);
 // machines are unknown.
 stats::Record campaign_record(const Campaign& campaign);
 
+// Whether the test was made of that series: by the file that it names, else by target, action, level and repeat.
+bool belongs(const CampaignSeries& series, const stats::TestRecord& test);
+
+// Calls each series' target and action what the record calls them: "Pull 1MB" where the file is pull-1mb_results.csv,
+// "push 60kB" where the folder is image-1.
+void name_by_record(Campaign& campaign, const stats::Record& record);
+
 }  // namespace plimsoll::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "report/campaign_table.h"
 #include "report/statistics.h"
 
 namespace plimsoll::report {
@@ -16,10 +17,7 @@ constexpr std::size_t kFewestSeconds = 8;
 const CampaignSeries* series_of(const CompareSide& side, const stats::TestRecord& test) {
   if (!side.campaign) return nullptr;
   for (const CampaignSeries& series : side.campaign->series) {
-    if (series.target == test.target && series.action == test.action &&
-        series.concurrency == test.concurrency && series.repeat == test.repeat) {
-      return &series;
-    }
+    if (belongs(series, test)) return &series;
   }
   return nullptr;
 }

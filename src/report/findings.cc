@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "report/causes.h"
 #include "report/plain.h"
 #include "report/scalability.h"
 #include "report/series_findings.h"
@@ -34,10 +35,11 @@ std::vector<Group> groups(const Campaign& campaign) {
 
 // What a Docker daemon transfers at once by itself: max-concurrent-uploads and max-concurrent-downloads.
 std::string known_limit(const std::string& action, const Ceiling& ceiling) {
-  const int limit = action == "push" ? 5 : action == "pull" ? 3 : 0;
+  const std::string_view word = std::string_view(action).substr(0, action.find(' '));
+  const int limit = word == "push" ? 5 : word == "pull" ? 3 : 0;
   if (limit == 0 || limit < ceiling.low || limit > ceiling.high) return "";
   return fmt::format("; {} is also what one Docker daemon {}s at once", limit,
-                     action == "push" ? "upload" : "download");
+                     word == "push" ? "upload" : "download");
 }
 
 Finding ceiling_finding(const Group& group, const Ceiling& ceiling) {
@@ -108,6 +110,7 @@ std::vector<Finding> campaign_findings(const Campaign& campaign, const stats::Re
   for (const CampaignSeries& series : campaign.series) {
     std::ranges::move(series_findings(series), std::back_inserter(out));
   }
+  name_causes(out);
   return out;
 }
 

@@ -18,6 +18,8 @@
 //   mounts-refused             cross-repository mounts that the registry answered with an upload
 //   chunks-refused             416, or ranges that are not those that were sent
 //   stalls                     seconds of the measure phase without any end of an operation
+//
+// context["cause"] says where to look for each (causes.h).
 #pragma once
 
 #include <vector>

@@ -271,6 +271,7 @@ TEST(Findings, TheSideIsToldBySeveralTargets) {
   ASSERT_EQ(same.size(), 2U);
   EXPECT_EQ(same[0].context.at("side"), "client");
   EXPECT_EQ(same[1].context.at("side"), "client");
+  EXPECT_NE(same[1].context.at("cause").find("in the client"), std::string::npos);
   const auto different = with_targets(5, 1000);
   ASSERT_EQ(different.size(), 1U);
   EXPECT_EQ(different[0].context.at("side"), "registry");
@@ -370,7 +371,7 @@ TEST(RecordFindings, ARemarkableThingIsNamedAndNothingElse) {
       change(record.tests[0], random);
       const auto found = record_findings(record);
       return found.size() == 1 && found[0].id == id && found[0].context.at("test") == "Pull 1MB" &&
-             !found[0].evidence.empty();
+             !found[0].evidence.empty() && !found[0].context.at("cause").empty();
     });
   }
   expect_silent([](Random& random) { return !record_findings(quiet_record(random)).empty(); });

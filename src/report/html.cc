@@ -42,25 +42,26 @@ std::string columns(const char* x_key, const char* y_key, const Points& points, 
   return fmt::format("\"{}\":[{}],\"{}\":[{}]", x_key, x, y_key, y);
 }
 
-std::string series_json(const CampaignSeries& series, std::size_t most) {
+std::string series_json(const HtmlRun& run, const CampaignSeries& series, std::size_t most) {
   Points points;
   points.reserve(series.seconds.size());
   for (std::size_t i = 0; i < series.seconds.size(); ++i)
     points.emplace_back(series.iterations[i], series.seconds[i]);
   std::ranges::sort(points);
-  return fmt::format(R"({{"target":{},"action":{},"concurrency":{},"repeat":{},"operations":{},{}}})",
-                     json_string(series.target), json_string(series.action), series.concurrency,
-                     series.repeat, series.seconds.size(),
-                     columns("iterations", "seconds", thinned(std::move(points), most), 9));
+  const auto test = std::ranges::find_if(run.record.tests,
+                                         [&](const stats::TestRecord& one) { return belongs(series, one); });
+  const std::string& action = test == run.record.tests.end() ? series.action : test->action;
+  return fmt::format(
+      R"({{"target":{},"action":{},"name":{},"concurrency":{},"repeat":{},"operations":{},{}}})",
+      json_string(series.target), json_string(action), json_string(series.action), series.concurrency,
+      series.repeat, series.seconds.size(),
+      columns("iterations", "seconds", thinned(std::move(points), most), 9));
 }
 
 const CampaignSeries* series_of(const HtmlRun& run, const stats::TestRecord& test) {
   if (run.campaign == nullptr) return nullptr;
   for (const CampaignSeries& series : run.campaign->series) {
-    if (series.target == test.target && series.action == test.action &&
-        series.concurrency == test.concurrency && series.repeat == test.repeat) {
-      return &series;
-    }
+    if (belongs(series, test)) return &series;
   }
   return nullptr;
 }
@@ -107,7 +108,7 @@ std::string run_json(const HtmlRun& run, std::size_t most) {
   std::vector<std::string> series;
   std::vector<std::string> problems;
   if (run.campaign != nullptr) {
-    for (const CampaignSeries& one : run.campaign->series) series.push_back(series_json(one, most));
+    for (const CampaignSeries& one : run.campaign->series) series.push_back(series_json(run, one, most));
     for (const CampaignProblem& problem : run.campaign->problems)
       problems.push_back(json_string(problem.message()));
   }

@@ -75,17 +75,27 @@ std::string threshold_table(const Record& record) {
   return "\n## Thresholds (fail if)\n\n" + markdown_table({"Condition", "Verdict", "Observed"}, rows, 2);
 }
 
-std::string finding_list(const Record& record) {
-  std::string out;
+// The document's table: description and cause, and what they rest on.
+std::string issues_table(const Record& record) {
+  Rows rows;
   for (const stats::Finding& finding : record.findings) {
     std::vector<std::string> evidence;
     for (const auto& [name, value] : finding.evidence)
-      evidence.push_back(fmt::format("{} {:.6g}", name, value));
-    for (const auto& [name, value] : finding.context) evidence.push_back(name + " " + markdown_text(value));
-    out += fmt::format("- **{}** ({}): {} ({})\n", markdown_text(finding.id), markdown_text(finding.severity),
-                       markdown_text(finding.summary), join(evidence, ", "));
+      evidence.push_back(fmt::format("{} {:.6g}", markdown_text(name), value));
+    std::string cause;
+    for (const auto& [name, value] : finding.context) {
+      if (name == "cause") {
+        cause = markdown_text(value);
+      } else {
+        evidence.push_back(markdown_text(name) + " " + markdown_text(value));
+      }
+    }
+    rows.push_back({markdown_text(finding.id), markdown_text(finding.severity),
+                    markdown_text(finding.summary), cause, join(evidence, ", ")});
   }
-  return out.empty() ? out : "\n## Findings\n\n" + out;
+  if (rows.empty()) return "";
+  return "\n## Issues found\n\n" +
+         markdown_table({"Issue", "Severity", "Description", "Cause", "Evidence"}, rows, 5);
 }
 
 }  // namespace
@@ -142,7 +152,7 @@ std::string markdown_table(const std::vector<std::string>& header, const Rows& r
 std::string markdown(const Record& record) {
   std::string out = "# Plimsoll\n\n";
   if (record.interrupted) out += "**Interrupted: these are the figures up to then.**\n\n";
-  out += test_table(record) + doubts(record) + finding_list(record) + threshold_table(record) +
+  out += test_table(record) + doubts(record) + issues_table(record) + threshold_table(record) +
          error_table(record);
   out += "\n## Environment\n\n" + environment_markdown(record);
   out += fmt::format("\nCommand: {}\n\nSeed {}, started {}, plimsoll {}\n", markdown_text(record.command),

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "report/campaign_table.h"
 #include "report/plain.h"
 #include "report/run_program.h"
 #include "report/thinning.h"
@@ -167,11 +168,8 @@ class ActionPlots {
   // The rate that was measured; nullopt where the record has none.
   std::optional<double> measured_rate(const CampaignSeries& series) const {
     for (const stats::TestRecord& test : record_.tests) {
-      if (test.target == series.target && test.action == series.action &&
-          test.concurrency == series.concurrency && test.repeat == series.repeat && test.rate_per_s > 0 &&
-          !test.details.contains("rate")) {
+      if (belongs(series, test) && test.rate_per_s > 0 && !test.details.contains("rate"))
         return test.rate_per_s;
-      }
     }
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/causes.h"
 #include "report/findings.h"
 #include "report/plain.h"
 
@@ -207,6 +208,7 @@ class TestFindings {
 std::vector<Finding> record_findings(const stats::Record& record) {
   std::vector<Finding> out;
   for (const TestRecord& test : record.tests) TestFindings(test, record.load, out).all();
+  name_causes(out);
   return out;
 }
 

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <map>
 
+#include "report/campaign_table.h"
 #include "report/statistics.h"
 
 namespace plimsoll::report {
 namespace {
 
 constexpr std::size_t kBlocks = 20;
+constexpr std::size_t kFewest = 30;  // operations of a level that says anything
 constexpr double kBelowAsked = 0.7;  // a ceiling is below this share of the highest level
 constexpr double kGrowth = 0.6;      // and the rate grows by less than this share of the concurrency's growth
 constexpr double kSaturated = 0.93;  // of the saturated rate: the level from which more only waits
@@ -96,11 +98,7 @@ std::vector<double> first_wave(const CampaignSeries& series) {
 
 double measured_rate(const CampaignSeries& series, const stats::Record& record) {
   for (const stats::TestRecord& test : record.tests) {
-    if (test.target == series.target && test.action == series.action &&
-        test.concurrency == series.concurrency && test.repeat == series.repeat &&
-        !test.details.contains("rate")) {
-      return test.rate_per_s;
-    }
+    if (belongs(series, test) && !test.details.contains("rate")) return test.rate_per_s;
   }
   return 0;
 }
@@ -208,7 +206,7 @@ std::vector<Level> levels(std::span<const CampaignSeries* const> series, const s
     std::ranges::sort(level.first_wave);
     level.mean_s = mean(times);
     level.median_s = median(times);
-    if (level.mean_s <= 0) continue;
+    if (level.mean_s <= 0 || times.size() < kFewest) continue;
     const Interval interval = bootstrap(block_means(times, kBlocks), mean, random, 400);
     level.mean_low_s = interval.low;
     level.mean_high_s = interval.high;

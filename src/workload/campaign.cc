@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class CampaignSession : public load::Session {
       next_image();
       if (auto pushed = co_await push_image(); !pushed) co_return setup_failure(pushed.error());
       shared_layers_ = image_.layers;
+      shared_repository_ = pushed_.back().repository;
     }
     steps_.record(true);
     co_return Checked<void>{};
@@ -70,10 +72,10 @@ class CampaignSession : public load::Session {
   void next_image() {
     oci::next_image(source_, contents_.shape(0), image_);
     if (!shared_layers_.empty()) {
-      const auto kept =
+      const auto share =
           static_cast<std::size_t>(options_.reuse * static_cast<double>(image_.layers.size()) + 0.5);
-      for (std::size_t i = 0; i < std::min(kept, shared_layers_.size()); ++i)
-        image_.layers[i] = shared_layers_[i];
+      kept_ = std::min(share, shared_layers_.size());
+      for (std::size_t i = 0; i < kept_; ++i) image_.layers[i] = shared_layers_[i];
       oci::rewrite_documents(image_);
     }
     const std::uint64_t number = pushed_.size();
@@ -149,9 +151,11 @@ class CampaignSession : public load::Session {
   net::Task<void> push_layers(oci::RegistryClient& client, const std::string& repository, std::size_t& next,
                               Result<void>& result) {
     while (result && next < image_.layers.size()) {
+      const bool held = next < kept_;
       const oci::Layer& layer = image_.layers[next++];
       const LayerBody body(layer);
-      auto pushed = co_await push_blob(client, repository, body, layer.digest(), oci::BlobRole::layer);
+      auto pushed = held ? co_await push_held_layer(client, repository, body, layer.digest())
+                         : co_await push_blob(client, repository, body, layer.digest(), oci::BlobRole::layer);
       if (!pushed && result) {
         result = pushed.error();
         failed_ = &client;
@@ -171,6 +175,40 @@ class CampaignSession : public load::Session {
     auto upload = co_await client.start_upload(repository);
     if (!upload) co_return upload.error();
     co_return co_await client.put_blob(*upload, content, digest, role);
+  }
+
+  // A layer that the registry holds: a container client asks, then mounts it from the repository where it knows it to
+  // be, and sends it only where neither helps.
+  net::Task<Result<void>> push_held_layer(oci::RegistryClient& client, const std::string& repository,
+                                          const http::RequestBody& content, const oci::Digest& digest) {
+    constexpr auto kLayer = oci::BlobRole::layer;
+    if (options_.client == ClientKind::serial)
+      co_return co_await push_blob(client, repository, content, digest, kLayer);
+    LayerTally& tally = *target_.layers;
+    const std::uint64_t one = steps_.recording() ? 1 : 0;
+    tally.offered += one;
+    const auto present = co_await client.head_blob(repository, digest, kLayer);
+    if (present) {
+      tally.found += one;
+      co_return ok();
+    }
+    if (client.last_status() != 404) co_return present.error();
+    std::optional<oci::Upload> upload;
+    if (repository != shared_repository_) {
+      auto mounted = co_await client.mount(repository, digest, shared_repository_);
+      if (!mounted) co_return mounted.error();
+      if (mounted->mounted) {
+        tally.found += one;
+        co_return ok();
+      }
+      upload = std::move(mounted->upload);
+    }
+    if (!upload) {
+      auto started = co_await client.start_upload(repository);
+      if (!started) co_return started.error();
+      upload = std::move(*started);
+    }
+    co_return co_await client.put_blob(*upload, content, digest, kLayer);
   }
 
   net::Task<void> pull_layers(oci::RegistryClient& client, const PushedImage& image, std::size_t& next,
@@ -212,6 +250,8 @@ class CampaignSession : public load::Session {
   oci::RegistryClient* failed_ = nullptr;  // whose detail explains the last operation
   oci::Image image_;
   std::vector<oci::Layer> shared_layers_;
+  std::string shared_repository_;  // where these are
+  std::size_t kept_ = 0;           // how many of them the image at hand begins with
   std::vector<PushedImage> pushed_;
 };
 

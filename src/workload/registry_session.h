@@ -32,6 +32,7 @@ class StepRecorder final : public oci::StepObserver, public http::ConnectionObse
 
   // Set-up and clean-up are not part of the figures.
   void record(bool on) { on_ = on; }
+  bool recording() const { return on_; }
 
  private:
   stats::Recorder& recorder_;

@@ -52,6 +52,13 @@ class Contents {
   std::vector<std::unique_ptr<oci::ImageShape>> shapes_;  // null where a class is not prepared
 };
 
+// Layers that were offered although the registry held them, and those of them that it said it had, or mounted.
+struct LayerTally {
+  std::atomic<std::uint64_t> offered{0};
+  std::atomic<std::uint64_t> found{0};
+  void reset() { offered = found = 0; }
+};
+
 struct RegistryTarget {
   oci::RegistryOptions options;
   oci::Credentials credentials;
@@ -63,6 +70,7 @@ struct RegistryTarget {
   std::uint64_t chunk_size = 0;  // of UploadKind::chunk
   // Images that the registry refused to delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::shared_ptr<LayerTally> layers = std::make_shared<LayerTally>();  // of measured pushes, by all threads
   // Connections by address; filled by what `connectors` makes.
   std::shared_ptr<AddressTally> tally;
   // Makes the connectors of one thread.

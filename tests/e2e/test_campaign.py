@@ -63,6 +63,62 @@ def test_sweep_goes_on_where_it_stopped(plimsoll, serve, tmp_path):
     assert len(ran) == 1 and "pull c=3" in ran[0]
 
 
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    assert sorted((t["action"], t["concurrency"]) for t in record["tests"]) == [
+        ("pull", 1), ("pull", 3), ("push", 1), ("push", 3)]
+    for other in [("--reuse", 0.5), ("--iterations", 13), ("--repeat", 2), ("--image", "70kB")]:
+        options = ["--concurrency", "1,3", "--iterations", 12, "--image", "60kB,3kB,2kB", "--out", "c"]
+        if other[0] in options:
+            options[options.index(other[0]) + 1] = other[1]
+        else:
+            options += other
+        done = run(plimsoll, "sweep", *options, url, cwd=tmp_path, check=2)
+        assert len(done.stderr.splitlines()) == 1 and "the same options" in done.stderr
+
+
+def test_an_interrupted_sweep_reports_and_goes_on(plimsoll, serve, tmp_path):
+    command = [plimsoll, "sweep", "--concurrency", "1,2", "--iterations", "12", "--image", "20kB", "--shuffle", "--out", "c",
+               serve("--fault", "latency=8ms; method=HEAD")]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate(timeout=60)
+    assert process.returncode == 130 and "goes on from here" in messages
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    assert record["interrupted"] and 1 <= len(record["tests"]) < 4
+    assert (tmp_path / "c" / "summary.md").exists()
+    done = run(*command, cwd=tmp_path, check=0)
+    again = json.loads((tmp_path / "c" / "result.json").read_text())
+    # The seed, and so the order, is that of the first part; what was measured then is not measured again.
+    assert again["seed"] == record["seed"] and not again["interrupted"]
+    assert [t["samples_file"] for t in again["tests"]][:len(record["tests"])] == [
+        t["samples_file"] for t in record["tests"]]
+    assert len(again["tests"]) == 4 and first.split("rate")[0] not in done.stdout
+
+
+def test_sweep_over_images_and_tests_of_the_suite(plimsoll, serve, tmp_path):
+    url = serve()
+    options = ["--actions", "push,Pull 1MB,Get Catalog", "--image", "60kB,3kB;20kB", "--concurrency", "2", "--iterations", 6,
+               "--out", "c"]
+    run(plimsoll, "sweep", *options, url, cwd=tmp_path, check=0)
+    out = tmp_path / "c"
+    for file in ["image-1/concurrency-2/push_results.csv", "image-2/concurrency-2/push_results.csv",
+                 "concurrency-2/pull-1mb_results.csv", "concurrency-2/get-catalog_results.csv"]:
+        assert len((out / file).read_text().splitlines()) == 7, file
+    record = json.loads((out / "result.json").read_text())
+    tests = {t["name"]: t for t in record["tests"]}
+    assert list(tests) == ["push 60kB,3kB", "Pull 1MB", "Get Catalog", "push 20kB"]
+    assert tests["push 60kB,3kB"]["details"]["data_size"] == "63000"
+    assert tests["Pull 1MB"]["details"]["data_size"] == str(1 << 20)
+    assert record["targets"][0]["addresses"][0]["connections"] > 0
+    # The figures by name again when the folder is read, and by its own words where it holds no record.
+    named = run(plimsoll, "report", "-o", "csv", "c", cwd=tmp_path, check=0).stdout
+    assert '"push 60kB,3kB",2,6,' in named and ",Pull 1MB,2,6," in named
+    (out / "result.json").unlink()
+    bare = run(plimsoll, "report", "-o", "csv", "c", cwd=tmp_path, check=0).stdout
+    assert "c,push image-1,2,6," in bare and "c,pull-1mb,2,6," in bare
+
+
 def test_two_targets_side_by_side(plimsoll, serve, docker_registry, tmp_path):
     registry = docker_registry()
     run(plimsoll, "sweep", "--target", f"own={serve()}", "--target", f"cncf={registry.url}", "--interleave", "--repeat",
@@ -80,6 +136,43 @@ def test_reuse_sends_less(plimsoll, serve, tmp_path):
     record = json.loads((tmp_path / "c" / "result.json").read_text())
     steps = {s["name"]: s["count"] for s in record["tests"][0]["steps"]}
     assert steps["layer HEAD"] == 36 and steps["layer PUT"] == 12
+
+
+def test_layers_of_other_repositories_are_mounted(plimsoll, serve, tmp_path):
+    sweep(plimsoll, serve(), "--reuse", 0.67, "--actions", "push", cwd=tmp_path)
+    test = json.loads((tmp_path / "c" / "result.json").read_text())["tests"][0]
+    steps = {s["name"]: s["count"] for s in test["steps"]}
+    assert steps["layer HEAD"] == 36 and steps["mount POST"] == 24 and steps["layer PUT"] == 12
+    assert test["details"]["layers_reused"] == test["details"]["layers_found"] == "24"
+
+
+def test_layers_sent_again_are_a_finding(plimsoll, serve, tmp_path):
+    """The document's first defect: the registry holds a layer and does not say so."""
+    sweep(plimsoll, serve("--fault", "route=blob; method=HEAD; status=404"), "--reuse", 0.67, "--actions", "push",
+          "--spread", "one-repository", cwd=tmp_path)
+    record = json.loads((tmp_path / "c" / "result.json").read_text())
+    found = [f for f in record["findings"] if f["id"] == "reupload"]
+    assert [f["evidence"]["count"] for f in found] == [24, 24] and found[0]["context"]["cause"]
+    summary = (tmp_path / "c" / "summary.md").read_text()
+    assert "Issues found" in summary and "reupload" in summary
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--actions", "pusch"], "--actions 'pusch'"),
+    (["--actions", "On-demand Sync 100MB"], "--upstream-server-url"),
+    (["--concurrency", "0"], "--concurrency '0'"),
+    (["--concurrency", "2,2"], "twice"),
+    (["--image", "1MB;1MB"], "twice"),
+    (["--image", "big"], "--image"),
+    (["--reuse", "2"], "--reuse"),
+    (["--target", "a/b=http://127.0.0.1:1"], "NAME=URL"),
+    (["--describe", "missing.json"], "--describe 'missing.json'"),
+    (["--attach", "missing.conf"], "--attach 'missing.conf'"),
+])
+def test_sweep_refuses_in_one_line(plimsoll, tmp_path, options, words):
+    done = run(plimsoll, "sweep", "--out", "c", *options, "http://127.0.0.1:1", cwd=tmp_path, check=2)
+    assert len(done.stderr.splitlines()) == 1 and words in done.stderr, done.stderr
+    assert not (tmp_path / "c").exists()
 
 
 def test_report_of_the_published_campaign(plimsoll, tmp_path):

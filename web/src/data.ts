@@ -42,7 +42,7 @@ export interface ResultRecord {
   thresholds: Threshold[]; findings: Finding[]; attachments: Record<string, string>;
 }
 export interface RawSeries {
-  target: string; action: string; concurrency: number; repeat: number; operations: number;
+  target: string; action: string; name: string; concurrency: number; repeat: number; operations: number;
   iterations: number[]; seconds: number[];
 }
 // Latency by percentile of test number `test`: x is 1 / (1 - p).

@@ -29,7 +29,7 @@ function byIteration(places: Place[], action: string): PlotSpec | undefined {
       if (series.action !== action) continue;
       const repeat = series.repeat > 0 ? `repeat ${series.repeat}` : "";
       lines.push({
-        label: titled(prefix(place, series.target), `c=${series.concurrency}`, repeat),
+        label: titled(prefix(place, series.target), series.name === action ? "" : series.name, `c=${series.concurrency}`, repeat),
         x: series.iterations, y: series.seconds,
       });
     }

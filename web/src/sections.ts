@@ -91,16 +91,17 @@ function thresholds(data: PageData): HTMLElement[] {
 export function findings(data: PageData): HTMLElement {
   const items = data.runs.flatMap((run) => run.record.findings.map((finding) => {
     const evidence = [
-      ...Object.entries(finding.context).map(([k, v]) => `${k} ${v}`),
+      ...Object.entries(finding.context).filter(([k]) => k !== "cause").map(([k, v]) => `${k} ${v}`),
       ...Object.entries(finding.evidence).map(([k, v]) => `${k} ${plain(v)}`),
     ].join(", ");
     const where = several(data) ? `${run.name}: ` : "";
     return el("li", { "data-finding": finding.id },
-      el("strong", { class: finding.severity === "info" ? "" : "warning" }, finding.id), ` ${where}${finding.summary} `,
+      el("strong", { class: finding.severity === "info" ? "" : "warning" }, finding.id), ` ${where}${finding.summary}. `,
+      finding.context.cause ? `Where to look: ${finding.context.cause}. ` : "",
       el("span", { class: "quiet" }, `(${evidence})`));
   }));
   if (items.length === 0) return section("findings", "Findings", el("p", {}, "Nothing remarkable."));
-  return section("findings", "Findings", el("ul", { class: "findings" }, ...items));
+  return section("findings", "Findings: issues found, and their causes", el("ul", { class: "findings" }, ...items));
 }
 
 export function errors(data: PageData): HTMLElement {
