@@ -16,8 +16,6 @@
 
 #include "base/clock.h"
 
-extern char** environ;
-
 namespace plimsoll::cli {
 namespace {
 

@@ -96,14 +96,14 @@ CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<dou
               fmt::format("'{}' is not a rate: expected a number a second, above 0 and at most 100000000",
                           values.back()));
         }
-        into = *value;
+        into = value;
         return true;
       },
       help, "PER_SECOND");
 }
 
 CLI::Validator one_of(std::vector<std::string> words) {
-  return {[words](const std::string& given) {
+  return {[words = std::move(words)](const std::string& given) {
             if (std::ranges::find(words, given) != words.end()) return std::string();
             return fmt::format("'{}' is not one of {}", given, fmt::join(words, ", "));
           },

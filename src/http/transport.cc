@@ -112,7 +112,7 @@ Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin
   }
   net::SourcePool sources = settings_.sources;
   sources.skip(static_cast<std::uint64_t>(thread) * 1009);
-  return std::make_unique<OriginConnector>(std::move(addresses), std::move(sources), settings_.congestion,
+  return std::make_unique<OriginConnector>(addresses, std::move(sources), settings_.congestion,
                                            static_cast<std::size_t>(thread), std::move(tls), origin.host);
 }
 

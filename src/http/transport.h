@@ -29,9 +29,9 @@ struct TransportSettings {
 class OriginConnector final : public Connector {
  public:
   // `first`: where the round robin over the addresses starts. `tls` is null for http.
-  OriginConnector(std::vector<net::Address> addresses, net::SourcePool sources, std::string congestion,
+  OriginConnector(const std::vector<net::Address>& addresses, net::SourcePool sources, std::string congestion,
                   std::size_t first, std::unique_ptr<net::TlsContext> tls, std::string host)
-      : endpoints_(std::move(addresses), std::move(sources), std::move(congestion), first),
+      : endpoints_(addresses, std::move(sources), std::move(congestion), first),
         tls_(std::move(tls)),
         host_(std::move(host)) {}
 

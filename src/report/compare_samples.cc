@@ -70,7 +70,7 @@ std::vector<ComparedTest> compared_tests(const CompareSide& side, bool with_targ
   for (const stats::Record& record : side.records) {
     for (const stats::TestRecord& test : record.tests) {
       std::string name = test.name;
-      if (with_target) name = test.target + " " + name;
+      if (with_target) name = fmt::format("{} {}", test.target, name);
       if (test.concurrency > 0) name += fmt::format(" c={}", test.concurrency);
       auto known = std::ranges::find(out, name, &ComparedTest::name);
       if (known == out.end()) known = out.insert(out.end(), ComparedTest{name, {}});

@@ -60,7 +60,7 @@ std::string disks(const Environment& machine) {
 
 std::string limits(const Environment& machine) {
   std::vector<std::string> parts;
-  for (const auto& [name, value] : machine.limits) parts.push_back(name + " " + value);
+  for (const auto& [name, value] : machine.limits) parts.push_back(fmt::format("{} {}", name, value));
   return join(parts, "; ");
 }
 

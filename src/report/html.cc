@@ -69,8 +69,10 @@ const CampaignSeries* series_of(const HtmlRun& run, const stats::TestRecord& tes
 Points histogram_curve(const stats::Histogram& times) {
   Points out;
   const auto n = static_cast<double>(times.count());
-  for (double beyond = 1; beyond < n; beyond *= 1.1) {
+  double beyond = 1;
+  while (beyond < n) {
     out.emplace_back(beyond, static_cast<double>(times.percentile(1 - 1 / beyond)) * 1e-9);
+    beyond *= 1.1;
   }
   if (n > 0) out.emplace_back(n, static_cast<double>(times.max()) * 1e-9);
   return out;

@@ -25,8 +25,10 @@ Points percentile_curve(std::span<const double> sorted) {
   Points out;
   if (sorted.empty()) return out;
   const auto n = static_cast<double>(sorted.size());
-  for (double beyond = 1; beyond < n; beyond *= 1.1) {
+  double beyond = 1;
+  while (beyond < n) {
     out.emplace_back(beyond, sorted[stats::nearest_rank(sorted.size(), 1 - 1 / beyond)]);
+    beyond *= 1.1;
   }
   out.emplace_back(n, sorted.back());
   return out;

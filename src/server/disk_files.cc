@@ -61,7 +61,7 @@ Stored<void> replace_file(const std::string& path, std::string_view bytes, bool 
 Stored<void> append_file(const std::string& path, std::string_view bytes, bool durable) {
   const http::File file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file.descriptor() < 0) return store_error(errno);
-  const off_t before = durable || bytes.size() > 0 ? lseek(file.descriptor(), 0, SEEK_END) : 0;
+  const off_t before = durable || !bytes.empty() ? lseek(file.descriptor(), 0, SEEK_END) : 0;
   auto written = write_all(file.descriptor(), bytes);
   if (written && durable && fdatasync(file.descriptor()) != 0) written = store_error(errno);
   if (!written) [[maybe_unused]]

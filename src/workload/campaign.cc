@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -73,7 +74,7 @@ class CampaignSession : public load::Session {
     oci::next_image(source_, contents_.shape(0), image_);
     if (!shared_layers_.empty()) {
       const auto share =
-          static_cast<std::size_t>(options_.reuse * static_cast<double>(image_.layers.size()) + 0.5);
+          static_cast<std::size_t>(std::lround(options_.reuse * static_cast<double>(image_.layers.size())));
       kept_ = std::min(share, shared_layers_.size());
       for (std::size_t i = 0; i < kept_; ++i) image_.layers[i] = shared_layers_[i];
       oci::rewrite_documents(image_);
