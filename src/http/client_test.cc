@@ -187,10 +187,10 @@ TEST_P(ClientTest, Trap19HeadHasNoBody) {
   EXPECT_EQ(peer.connections(), 1U);
 }
 
-TEST_P(ClientTest, Trap20TrailersLeaveTheConnectionUsable) {
+TEST_P(ClientTest, C44Trap20TrailersLeaveTheConnectionUsable) {
   const std::string chunked =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nETag: x\r\n\r\n";
-  for (std::size_t cut = 1; cut < chunked.size(); cut += 7) {
+  for (std::size_t cut = 1; cut < chunked.size(); ++cut) {
     observed_ = {};
     ScriptedPeer peer(Script().expect_head().send_split(chunked, cut, 1ms).again());
     const auto seen = send(peer, {{}, {}});

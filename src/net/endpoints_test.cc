@@ -99,7 +99,7 @@ TEST_P(Spread, PutsTheDeadAddressAsideInEitherOrder) {
   }
 }
 
-TEST_P(Spread, SpreadsEvenlyOverThoseThatAnswer) {
+TEST_P(Spread, C54SpreadsEvenlyOverThoseThatAnswer) {
   const auto one = listen_on("127.0.0.1:0");
   const auto two = listen_on("[::1]:0");
   const auto three = listen_on("127.0.0.1:0");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace plimsoll::oci {
 namespace {
 
@@ -52,6 +54,36 @@ TEST(Challenge, C27AnyArrangementOfSeveral) {
     EXPECT_EQ(chosen->parameter("realm"), "https://x/t") << headers[0];
     EXPECT_EQ(chosen->parameter("service"), "s") << headers[0];
   }
+}
+
+// All orders of up to four challenges, in one field, in a field each, and cut into two fields anywhere.
+TEST(Challenge, C27EveryOrderAndEverySplit) {
+  std::vector<std::string> kinds = {
+      R"(Basic realm="a, b=c")", R"(bearer realm="https://x/t", service="s")",
+      "Negotiate YII/+==", R"(Digest realm="r", qop="auth,auth-int", nonce="n==")"};
+  std::ranges::sort(kinds);
+  int looked = 0;
+  do {
+    for (std::size_t split = 0; split <= kinds.size(); ++split) {
+      std::string fields[2];
+      for (std::size_t i = 0; i < kinds.size(); ++i) {
+        std::string& field = fields[i < split ? 0 : 1];
+        field.append(field.empty() ? "" : ", ").append(kinds[i]);
+      }
+      const auto challenges = parsed({fields[0], fields[1]});
+      EXPECT_EQ(challenges.size(), kinds.size()) << fields[0] << " | " << fields[1];
+      const auto* chosen = choose_challenge(challenges);
+      ASSERT_NE(chosen, nullptr) << fields[0] << " | " << fields[1];
+      EXPECT_EQ(chosen->parameter("realm"), "https://x/t") << fields[0] << " | " << fields[1];
+      EXPECT_EQ(chosen->parameter("service"), "s");
+      ++looked;
+    }
+    const std::vector<std::string_view> apart(kinds.begin(), kinds.end());
+    const auto challenges = parse_challenges(apart);
+    ASSERT_NE(choose_challenge(challenges), nullptr);
+    EXPECT_EQ(choose_challenge(challenges)->scheme, "bearer");
+  } while (std::ranges::next_permutation(kinds).found);
+  EXPECT_EQ(looked, 24 * 5);
 }
 
 TEST(Challenge, C27BasicWhereBearerCannotBeAnswered) {

@@ -331,14 +331,16 @@ net::Task<Result<Page>> RegistryClient::State::page(Call call, const char* key) 
   auto next = http::resolve(reply->url, *link);
   if (!next)
     co_return path.failed(ErrorKind::protocol, reply->status, "the next page has no valid URL", call);
-  if (*next == call.url) {
-    co_return path.failed(ErrorKind::redirect_loop, reply->status, "a page whose next page is itself", call);
+  pages.insert(call.url.text());
+  if (pages.contains(next->text())) {
+    co_return path.failed(ErrorKind::redirect_loop, reply->status, "pages that lead in a circle", call);
   }
   page.next = std::move(*next);
   co_return page;
 }
 
 net::Task<Result<Page>> RegistryClient::catalog(std::uint64_t page_size) {
+  state_->pages.clear();
   http::Url url = state_->url({}, "_catalog");
   if (page_size > 0) url = http::append_query(std::move(url), fmt::format("n={}", page_size));
   co_return co_await state_->page({.step = Step::catalog,
@@ -349,6 +351,7 @@ net::Task<Result<Page>> RegistryClient::catalog(std::uint64_t page_size) {
 }
 
 net::Task<Result<Page>> RegistryClient::tags(std::string_view repository, std::uint64_t page_size) {
+  state_->pages.clear();
   http::Url url = state_->url(repository, "tags/list");
   if (page_size > 0) url = http::append_query(std::move(url), fmt::format("n={}", page_size));
   co_return co_await state_->page({.step = Step::tags,

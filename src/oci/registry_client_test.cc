@@ -65,6 +65,20 @@ TEST_F(Reads, C12DigestHeaderMissingWrongOrOfAnotherAlgorithm) {
   EXPECT_EQ(observed.count(NoteKind::digest_header_missing), 2);
 }
 
+TEST_F(Reads, C12DigestHeaderOfBlobs) {
+  const std::string sha512 = Digest::of(kContent, DigestAlgorithm::sha512).text();
+  const std::string wrong = Digest::of("other").text();
+  const test::ScriptedPeer peer(
+      answers({answer(200, {}, kContent), answer(200, "Docker-Content-Digest: " + sha512, kContent),
+               answer(200, "Docker-Content-Digest: nonsense", kContent),
+               answer(200, "Docker-Content-Digest: " + wrong, kContent)}));
+  RegistryClient& registry = client(peer);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(run(registry.get_blob("a", kDigest, 10, BlobRole::layer))) << i;
+  const auto got = run(registry.get_blob("a", kDigest, 10, BlobRole::layer));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().kind, ErrorKind::digest_mismatch);
+}
+
 TEST_F(Reads, ManifestByDigestIsVerified) {
   const test::ScriptedPeer peer(answers({answer(200, {}, kManifest), answer(200, {}, kManifest)}));
   RegistryClient& registry = client(peer);
@@ -92,6 +106,15 @@ TEST_F(Reads, C41AnyFramingOfBlobs) {
     const test::ScriptedPeer peer(script);
     EXPECT_TRUE(run(client(peer).get_blob("a", kDigest, 10, BlobRole::layer))) << reply;
   }
+}
+
+TEST_F(Reads, C41HeadWithoutALengthHasNoSize) {
+  const test::ScriptedPeer peer(answers({"HTTP/1.1 200 X\r\n\r\n", "HTTP/1.1 200 X\r\n\r\n"}));
+  RegistryClient& registry = client(peer);
+  const auto head = run(registry.head_manifest("a", "t"));
+  ASSERT_TRUE(head);
+  EXPECT_FALSE(head->size.has_value());
+  EXPECT_TRUE(run(registry.head_blob("a", kDigest, BlobRole::layer)));
 }
 
 TEST_F(Reads, Trap18BlobsAreChecked) {
@@ -343,6 +366,49 @@ TEST_F(Reads, C38PageThatLeadsToItselfEnds) {
   const auto page = run(client(peer).tags("a"));
   ASSERT_FALSE(page);
   EXPECT_EQ(page.error().kind, ErrorKind::redirect_loop);
+}
+
+TEST_F(Reads, C38PagesThatLeadInACircleEnd) {
+  const auto page = [](char next) {
+    return answer(200, fmt::format("Link: </v2/a/tags/list?last={}>; rel=\"next\"", next),
+                  R"({"tags":["x"]})");
+  };
+  const test::ScriptedPeer peer(answers({page('b'), page('c'), page('b'), page('b'), answer(200, {}, "{}")}));
+  RegistryClient& registry = client(peer);
+  auto listed = run(registry.tags("a"));
+  int pages = 0;
+  while (listed && listed->next && ++pages < 10) {
+    listed = run(registry.next_page(http::Url(*listed->next), Step::tags));
+  }
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().kind, ErrorKind::redirect_loop);
+  EXPECT_EQ(pages, 2);
+  // Another listing begins anew.
+  listed = run(registry.tags("a"));
+  ASSERT_TRUE(listed && listed->next);
+  EXPECT_TRUE(run(registry.next_page(http::Url(*listed->next), Step::tags)));
+}
+
+TEST_F(Reads, C38TagsPagesAsRegistriesGiveThem) {
+  // n ignored; a page of nothing that still leads on, its Link relative and among others; null.
+  test::Script script;
+  play(script, answer(200, R"(Link: </v2/a/tags/list?n=1&last=c>; rel="next")", R"({"tags":["a","b","c"]})"));
+  play(script, answer(200, R"(Link: </x>; rel="prev", <list?next_page=q%3D>; title="1, 2"; rel="last next")",
+                      R"({"name":"a","tags":[]})"));
+  play(script, answer(200, {}, R"({"name":"a","tags":null})"));
+  const test::ScriptedPeer peer(script);
+  RegistryClient& registry = client(peer);
+  auto page = run(registry.tags("a", 1));
+  ASSERT_TRUE(page && page->next);
+  EXPECT_EQ(page->names.size(), 3U);
+  page = run(registry.next_page(http::Url(*page->next), Step::tags));
+  ASSERT_TRUE(page && page->next);
+  EXPECT_TRUE(page->names.empty());
+  page = run(registry.next_page(http::Url(*page->next), Step::tags));
+  ASSERT_TRUE(page);
+  EXPECT_FALSE(page->next);
+  EXPECT_EQ(requests(peer), (Lines{"GET /v2/a/tags/list?n=1", "GET /v2/a/tags/list?n=1&last=c",
+                                   "GET /v2/a/tags/list?next_page=q%3D"}));
 }
 
 TEST_F(Reads, OddListsAreTaken) {

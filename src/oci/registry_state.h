@@ -1,6 +1,8 @@
 // What the source files of RegistryClient share. For this room's sources only.
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,7 @@ struct RegistryClient::State {
 
   RequestPath path;
   TextSink text;
+  std::set<std::string, std::less<>> pages;  // of the listing under way: one that comes again would never end
 };
 
 }  // namespace plimsoll::oci

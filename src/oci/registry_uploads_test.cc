@@ -52,6 +52,12 @@ TEST_F(Uploads, C1LocationIsResolvedAgainstTheRequest) {
       {"./u1?s=1", "/v2/a/b/blobs/uploads/u1?s=1"},
       {"?session=1", "/v2/a/b/blobs/uploads/?session=1"},
       {"/artifacts-uploads/x", "/artifacts-uploads/x"},
+      {"../../../../../v2/a/b/blobs/uploads/u1", "/v2/a/b/blobs/uploads/u1"},
+      {"/v2/./a/b/blobs/uploads/x/../u1", "/v2/a/b/blobs/uploads/u1"},
+      {"u1#part", "/v2/a/b/blobs/uploads/u1"},
+      {"u1?s=1#part", "/v2/a/b/blobs/uploads/u1?s=1"},
+      {"u%2F1", "/v2/a/b/blobs/uploads/u%2F1"},
+      {"u1?to=http://x/y?z", "/v2/a/b/blobs/uploads/u1?to=http://x/y?z"},
   };
   for (const auto& [location, target] : cases) {
     auto script = session(location);
@@ -64,7 +70,7 @@ TEST_F(Uploads, C1LocationIsResolvedAgainstTheRequest) {
 }
 
 TEST_F(Uploads, C1AbsoluteAndNetworkPathLocations) {
-  for (const auto* form : {"http://{}/v2/x", "//{}/v2/x"}) {
+  for (const auto* form : {"http://{}/v2/x", "//{}/v2/x", "HTTP://{}/v2/x", "http://{}/v2/y/../x#part"}) {
     auto second = test::Script();
     play(second, answer(201), kContent.size());
     const test::ScriptedPeer storage(second);
@@ -81,6 +87,19 @@ TEST_F(Uploads, C1SessionWithoutALocationIsAProtocolError) {
     const auto pushed = push(client(peer), loop());
     ASSERT_FALSE(pushed);
     EXPECT_EQ(pushed.error().kind, ErrorKind::protocol);
+  }
+}
+
+// What a registry behind a proxy makes of its own name: the error shows it.
+TEST_F(Uploads, C7LocationThatCannotBeFollowedIsShown) {
+  for (const auto* location : {"ftp://registry/u1", "http://user:pw@registry/u1", "http://",
+                               "http://[broken/u1", "http://registry:99999/u1", "http://re gistry/u1"}) {
+    const test::ScriptedPeer peer(answers({answer(202, fmt::format("Location: {}", location))}));
+    RegistryClient& registry = client(peer);
+    const auto pushed = push(registry, loop());
+    ASSERT_FALSE(pushed) << location;
+    EXPECT_EQ(pushed.error().kind, ErrorKind::protocol) << location;
+    EXPECT_TRUE(has(registry.detail().text, "Location: ")) << registry.detail().text;
   }
 }
 

@@ -143,8 +143,8 @@ def test_open_loop_keeps_its_rate(plimsoll, nginx, tmp_path):
     assert test["open_loop"]["offered_per_s"] == pytest.approx(200, rel=0.02)
 
 
-def test_a_frozen_server_shows_in_open_loop(plimsoll, tmp_path):
-    """C48: 100 requests a second for 2 s, and the server answers nothing in the second one."""
+def test_c48_a_frozen_server_shows_in_open_loop(plimsoll, tmp_path):
+    """100 requests a second for 2 s, and the server answers nothing in the second one."""
     frozen_from, frozen_to = 0.5, 1.5
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(10)

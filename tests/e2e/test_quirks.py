@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from conftest import free_port, run
+from conftest import ROOT, free_port, run
 from serving import Client, digest_of, serve, tar_layer  # noqa: F401 (serve is a fixture)
 
 PUSH, STREAM, PULL = "^Push Monolith 1MB$", "^Push Chunk Streamed 1MB$", "^Pull 1MB$"
@@ -356,3 +356,21 @@ def test_c58_first_pulls_are_kept_apart(bench, serve):
     assert test["operations"]["ok"] == 2 and parts["cold"]["count"] == parts["warm"]["count"] == 2
     # The rate and the latency are the cold pulls' alone.
     assert parts["cold"]["min"] >= 0.2 and test["latency_s"] == parts["cold"]
+
+
+def test_the_table_and_the_tests_name_each_other():
+    rows = re.findall(r"^\| C(\d+) \|.*\| ([^|]+) \|$", (ROOT / "docs" / "quirks.md").read_text(), re.M)
+    named = {int(number): set(re.findall(r"`([^`]+)`", tests)) for number, tests in rows}
+    assert len(named) == len(rows) >= 35 and all(named.values())
+    there = set()
+    for source in (ROOT / "src").rglob("*_test.cc"):
+        there |= {f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_[FP])?\((\w+), (\w+)\)", source.read_text(), re.M)}
+    for source in (ROOT / "tests" / "e2e").glob("test_*.py"):
+        there |= {f"{source.name}::{name}" for name in re.findall(r"^def (test_\w+)\(", source.read_text(), re.M)}
+    for number, tests in named.items():
+        assert tests <= there, f"C{number} names what is not there: {tests - there}"
+    for test in there:
+        bears = re.search(r"\.C(\d+)[A-Z]|::test_c(\d+)_", test)
+        if bears:
+            number = int(bears[1] or bears[2])
+            assert test in named.get(number, ()), f"{test} is not in the row of C{number}"
