@@ -45,7 +45,7 @@ TEST(SpecError, IsOneBoundedPrintableLine) {
   while (accents.size() < 1000) accents += "\xc3\xa9";
   EXPECT_EQ(parse_spec_error(accents).message.size(), 256U);
   EXPECT_EQ(parse_spec_error("x" + accents).message.size(), 255U);
-  EXPECT_EQ(parse_spec_error(std::string(10'000'000, '<')).message.size(), 256U);
+  EXPECT_EQ(parse_spec_error(std::string(5'000'000, '<')).message.size(), 256U);
   EXPECT_EQ(parse_spec_error(std::string(100'000, '[')).message.size(), 256U);
 }
 

@@ -16,7 +16,7 @@ const std::string kManifestType = "Content-Type: " + std::string(oci::kOciManife
 
 class FaultsTest : public testing::Test {
  protected:
-  void script(std::vector<std::string> rules) {
+  void script(const std::vector<std::string>& rules) {
     auto parsed = FaultScript::parse(rules, 7);
     ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
     script_ = std::move(*parsed);

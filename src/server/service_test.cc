@@ -61,7 +61,7 @@ TEST(ServiceTest, MalformedRequestsEndInA4xxAndAClose) {
       {"folded field", "GET /v2/ HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", 400},
       {"bare CR", "GET /v2/ HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n", 400},
       {"bare LF", "GET /v2/ HTTP/1.1\nHost: a\n\n", 400},
-      {"NUL", std::string("GET /v2/\0 HTTP/1.1\r\nHost: a\r\n\r\n", 33), 400},
+      {"NUL", std::string("GET /v2/\0 HTTP/1.1\r\nHost: a\r\n\r\n", 31), 400},
       {"no host", "GET /v2/ HTTP/1.1\r\n\r\n", 400},
       {"space before colon", "GET /v2/ HTTP/1.1\r\nHost : a\r\n\r\n", 400},
       {"no target", "GET HTTP/1.1\r\nHost: a\r\n\r\n", 400},

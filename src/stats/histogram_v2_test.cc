@@ -128,7 +128,8 @@ TEST(HistogramV2, SurvivesDamage) {
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
     std::string damaged = bytes;
-    damaged[random.below(damaged.size())] ^= static_cast<char>(1U << random.below(8));
+    char& byte = damaged[random.below(damaged.size())];
+    byte = static_cast<char>(byte ^ (1U << random.below(8)));
     const auto read = Histogram::decode_v2(base64_encode(damaged));
     if (!read) ++refused;
     if (read) EXPECT_LE(read->min(), read->max());

@@ -341,7 +341,8 @@ TEST(Recorder, IsExactUpToItsSamplesAndNearBeyond) {
   Distribution few;
   for (std::size_t i = 1; i <= Distribution::kExactSamples; ++i) few.record(Nanos(1'000'000 + i));
   EXPECT_TRUE(few.exact());
-  EXPECT_DOUBLE_EQ(few.summary().p50, (1'000'000 + Distribution::kExactSamples / 2) * 1e-9);
+  const std::size_t middle = Distribution::kExactSamples / 2;
+  EXPECT_DOUBLE_EQ(few.summary().p50, seconds(Nanos(1'000'000 + middle)));
   Distribution more = few;
   more.record(5s);
   EXPECT_FALSE(more.exact());
