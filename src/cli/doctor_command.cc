@@ -1,7 +1,6 @@
 #include "cli/doctor_command.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,8 +9,8 @@
 #include <utility>
 
 #include "base/random.h"
-#include "base/units.h"
 #include "cli/bench_options.h"
+#include "cli/machine_advice.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
 #include "http/transport.h"
@@ -21,39 +20,6 @@
 
 namespace plimsoll::cli {
 namespace {
-
-struct Advice {
-  std::string what;
-  std::string value;
-  std::string remark;  // empty where nothing would bend a measurement
-};
-
-std::vector<Advice> examine_machine(const stats::Environment& machine) {
-  std::vector<Advice> advice;
-  rlimit files{};
-  getrlimit(RLIMIT_NOFILE, &files);
-  advice.push_back(
-      {"descriptors", fmt::format("{} (at most {})", files.rlim_cur, files.rlim_max),
-       files.rlim_max < 4096 ? "too few for a thousand connections and more: raise ulimit -n" : ""});
-  const auto ports = machine.limits.find("ports");
-  advice.push_back(
-      {"local ports", ports == machine.limits.end() ? "unknown" : ports->second,
-       "without keep-alive each closed connection holds one for a minute: use --source for more"});
-  advice.push_back(
-      {"congestion control", machine.congestion_control,
-       machine.congestion_control == "bbr" ? "paces loopback traffic: name another with --congestion" : ""});
-  auto uring = net::Loop::create(net::IoKind::uring);
-  advice.push_back({"io_uring", uring ? "available" : "refused",
-                    uring ? "" : uring.error().message + "; epoll serves in its place"});
-  advice.push_back({"CPU governor", machine.governor.empty() ? "unknown" : machine.governor,
-                    machine.governor == "powersave" || machine.governor == "ondemand"
-                        ? "the clock follows the load: set performance for figures that repeat"
-                        : ""});
-  advice.push_back({"cores", fmt::format("{}", machine.cores),
-                    machine.cores < 2 ? "generator and server share one core" : ""});
-  advice.push_back({"memory", binary_size(static_cast<double>(machine.memory_bytes)), ""});
-  return advice;
-}
 
 class DoctorCommand final : public Command {
  public:

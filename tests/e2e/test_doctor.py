@@ -203,7 +203,8 @@ def test_clock_skew(doctor, seconds, summary):
 
 def test_of_the_machine(plimsoll, tmp_path):
     done = run(plimsoll, "doctor", cwd=tmp_path, check=0)
-    for line in ("descriptors", "local ports", "congestion control", "io_uring", "CPU governor", "cores", "memory"):
+    for line in ("descriptors", "local ports", "accept queue", "congestion control", "io_uring",
+                 "CPU governor", "cores", "load", "stolen time", "memory"):
         assert re.search(rf"^  {line} +\S", done.stdout, re.M), line
     limited = subprocess.run(["bash", "-c", f"ulimit -n 256; exec {plimsoll} doctor"], capture_output=True, text=True,
                              timeout=30, cwd=tmp_path)
