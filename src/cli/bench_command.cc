@@ -15,8 +15,9 @@
 #include "cli/embedded_registry.h"
 #include "cli/images_run.h"
 #include "cli/interrupt.h"
+#include "cli/live_view.h"
+#include "cli/metrics_endpoint.h"
 #include "cli/outputs.h"
-#include "cli/progress_line.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
 #include "report/closing.h"
@@ -206,11 +207,14 @@ class BenchCommand final : public Command {
   Exit run_tests(const ProbedRegistry& registry, const std::vector<Job>& jobs, OutputFiles& outputs) {
     load::StopSignal stop;
     const InterruptListener interrupts(stop);
-    ProgressLine progress;
+    // Its thread leaves the signals to the listener.
+    auto metrics = MetricsEndpoint::start(options_.metrics);
+    if (!metrics) return outputs.refuse_before_run(metrics.error().message);
+    LiveView live(metrics->get());
     for (const Job& job : jobs) {
       std::string io;
-      auto measured = job.run(stop, progress.watch(job.name), io);
-      progress.wipe();
+      auto measured = job.run(stop, live.watch(job.name), io);
+      live.wipe();
       if (!measured) {
         // What was measured so far is not lost with the test that could not be.
         finish_record(registry);

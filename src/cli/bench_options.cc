@@ -94,6 +94,7 @@ void declare_output(CLI::App& app, BenchOptions& o) {
               "repeatable");
   app.add_option("--result", o.result_file, "Write the result record (JSON) to this file")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "No report on stdout");
+  add_metrics(app, o.metrics);
   app.add_flag("--legacy-timing", o.legacy_timing,
                "Count set-up and clean-up as zb does, for an old time series");
   app.add_option("--fail-if", o.fail_if,

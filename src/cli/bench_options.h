@@ -48,6 +48,7 @@ struct BenchOptions {
   bool cold = false;
   bool keep_clients = false;
   bool quiet = false;
+  std::string metrics;
   std::string result_file;
   std::vector<std::string> fail_if;
   std::vector<Output> outputs;

@@ -1,6 +1,7 @@
 #include "cli/http_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,8 +15,9 @@
 #include "base/units.h"
 #include "cli/http_options.h"
 #include "cli/interrupt.h"
+#include "cli/live_view.h"
+#include "cli/metrics_endpoint.h"
 #include "cli/outputs.h"
-#include "cli/progress_line.h"
 #include "cli/run_common.h"
 #include "cli/sample_files.h"
 #include "report/ab_text.h"
@@ -43,22 +45,14 @@ Checked<std::pair<std::string, std::string>> parse_header(const std::string& lin
   return std::pair(name, std::string(trim(std::string_view(line).substr(colon + 1))));
 }
 
-// The proxy for a plain URL, from -X or the environment; empty: none.
-std::string proxy_of(const HttpOptions& options) {
-  if (!options.proxy.empty()) return options.proxy;
-  const char* environment = std::getenv("http_proxy");
-  return environment == nullptr ? "" : environment;
-}
-
-bool bypasses_proxy(const std::string& host) {
-  const char* list = std::getenv("no_proxy");
-  if (list == nullptr) return false;
-  return std::ranges::any_of(split(list, ','), [&host](std::string_view entry) {
-    entry = trim(entry);
-    if (entry == "*") return true;
-    if (entry.starts_with('.')) entry.remove_prefix(1);
-    return !entry.empty() && (host == entry || host.ends_with("." + std::string(entry)));
-  });
+// From -X, else from the environment.
+Checked<http::ProxyRules> proxies_of(const HttpOptions& options) {
+  const bool asked = !options.proxy.empty();
+  auto rules = asked ? http::ProxyRules::always(options.proxy)
+                     : http::ProxyRules::of_environment([](const char* name) { return std::getenv(name); });
+  if (!rules) return Refusal{(asked ? "--proxy: " : "") + rules.error().message};
+  if (!options.proxy_auth.empty()) rules->authorize(options.proxy_auth);
+  return rules;
 }
 
 class HttpCommand final : public Command {
@@ -147,7 +141,9 @@ class HttpCommand final : public Command {
     }
     if (!options_.auth.empty())
       headers.emplace_back("Authorization", "Basic " + base64_encode(options_.auth));
-    if (!options_.cookie.empty()) headers.emplace_back("Cookie", options_.cookie);
+    // One field, however many there are (RFC 6265, section 5.4).
+    if (!options_.cookies.empty())
+      headers.emplace_back("Cookie", fmt::format("{}", fmt::join(options_.cookies, "; ")));
     if (!body_file.empty()) {
       headers.emplace_back("Content-Type",
                            options_.content_type.empty() ? "text/plain" : options_.content_type);
@@ -176,16 +172,17 @@ class HttpCommand final : public Command {
       if (!pool) return Refusal{"--source: " + pool.error().message};
       sources = std::move(*pool);
     }
-    std::vector<std::string> connect_to = options_.connection.connect_to;
-    if (auto proxied = use_proxy(connect_to); !proxied) return proxied;
+    auto proxies = proxies_of(options_);
+    if (!proxies) return proxies.error();
     auto transport = http::Transport::make({.cacert = options_.connection.cacert,
                                             .cert = options_.connection.cert,
                                             .key = options_.connection.key,
                                             .insecure = options_.connection.insecure,
-                                            .connect_to = std::move(connect_to),
+                                            .connect_to = options_.connection.connect_to,
                                             .sources = std::move(sources),
                                             .congestion = options_.connection.congestion,
                                             .unix_socket = options_.unix_socket,
+                                            .proxies = std::move(*proxies),
                                             .alpn = {}});
     if (!transport) return transport.error();
     transport_.emplace(std::move(*transport));
@@ -196,32 +193,11 @@ class HttpCommand final : public Command {
     return {};
   }
 
-  // Requests through a proxy carry the whole URL (RFC 9112, section 3.2.2).
-  Checked<void> use_proxy(std::vector<std::string>& connect_to) {
-    std::string proxy = proxy_of(options_);
-    if (proxy.empty()) return {};
-    if (proxy.find("://") == std::string::npos) proxy = "http://" + proxy;
-    auto url = http::parse_url(proxy);
-    if (!url || url->secure())
-      return Refusal{fmt::format("--proxy '{}': expected HOST:PORT or http://HOST:PORT", proxy)};
-    for (auto& request : requests_) {
-      const bool asked = !options_.proxy.empty();
-      if (!asked && bypasses_proxy(request.url.host)) continue;
-      if (request.url.secure()) {
-        if (!asked) continue;
-        return Refusal{"--proxy: https URLs through a proxy are not supported"};
-      }
-      const bool v6 = request.url.host.find(':') != std::string::npos;
-      connect_to.push_back(fmt::format("{}{}{}:{}:[{}]:{}", v6 ? "[" : "", request.url.host, v6 ? "]" : "",
-                                       request.url.port, url->host, url->port));
-      request.url.target = request.url.origin() + request.url.target;
-    }
-    return {};
-  }
-
   void plan() {
     plan_.concurrency = options_.concurrency;
     plan_.requests = options_.duration > Nanos{} && !options_.requests_given ? 0 : options_.requests;
+    // ab's -t "implies -n 50000".
+    if (called_as_ab_ && plan_.requests == 0) plan_.requests = 50'000;
     plan_.duration = options_.duration;
     plan_.warmup = options_.warmup;
     plan_.ramp = options_.ramp;
@@ -250,10 +226,12 @@ class HttpCommand final : public Command {
     if (!options_.html) outputs.print(report::ab_banner(record.tool_version, first.host));
     load::StopSignal stop;
     const InterruptListener interrupts(stop);
-    ProgressLine progress;
-    auto measured = load::run(plan_, load, stop,
-                              options_.quiet_progress ? load::Watch() : progress.watch(first.authority()));
-    progress.wipe();
+    // Its thread leaves the signals to the listener.
+    auto metrics = MetricsEndpoint::start(options_.metrics);
+    if (!metrics) return outputs.refuse_before_run(metrics.error().message);
+    LiveView live(metrics->get(), options_.quiet_progress);
+    auto measured = load::run(plan_, load, stop, live.watch(first.authority()));
+    live.wipe();
     if (!measured) return outputs.refuse_before_run(measured.error().message);
     describe(record, *measured, load, keep_alive);
     if (!options_.html) outputs.print(".....done\n");

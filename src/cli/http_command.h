@@ -19,6 +19,8 @@ inline constexpr std::string_view kHttpExamples =
     "  plimsoll http -n 1000 -p order.json -T application/json -o csv=rows.csv http://127.0.0.1:8080/orders\n"
     "      POSTs a file, one row a request in rows.csv\n"
     "  plimsoll http -n 1000 'http://127.0.0.1:8080/item/{seq}?nocache={random}'\n"
-    "      another URL for each request\n";
+    "      another URL for each request\n"
+    "  plimsoll http --rate 500 -t 1h --metrics 9100 http://127.0.0.1:8080/\n"
+    "      for Prometheus to watch, at http://127.0.0.1:9100/metrics\n";
 
 }  // namespace plimsoll::cli

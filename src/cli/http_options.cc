@@ -14,17 +14,21 @@ void declare_ab_flags(CLI::App& app, HttpOptions& o) {
   add_duration(app, "-s,--timeout", o.timeout,
                "Longest time from a request's sending to its last byte (default 30s)");
   app.add_flag("-i,--head", o.head, "Send HEAD requests");
-  app.add_option("-m,--method", o.method, "Method, such as OPTIONS")->type_name("METHOD");
-  app.add_option("-A,--auth", o.auth, "Basic authentication, split at the first colon")
-      ->type_name("USER:PASSWORD");
-  app.add_option("-C,--cookie", o.cookie, "Cookie header")->type_name("NAME=VALUE");
-  app.add_option("-T,--content-type", o.content_type, "Content-Type of the body (default text/plain)")
-      ->type_name("TYPE");
-  app.add_option("-p,--post", o.post_file, "POST this file")->type_name("FILE");
-  app.add_option("-u,--put", o.put_file, "PUT this file")->type_name("FILE");
-  app.add_option("-e", o.percentile_file, "Write percentages and times as CSV, as ab does")
-      ->type_name("FILE");
-  app.add_option("-g", o.gnuplot_file, "Write one line a request for gnuplot, as ab does")->type_name("FILE");
+  // Of what is given twice ab takes the last.
+  const auto text = [&app](const char* names, std::string& into, const char* help, const char* type) {
+    app.add_option(names, into, help)->type_name(type)->take_last();
+  };
+  text("-m,--method", o.method, "Method, such as OPTIONS", "METHOD");
+  text("-A,--auth", o.auth, "Basic authentication, split at the first colon", "USER:PASSWORD");
+  app.add_option("-C,--cookie", o.cookies, "Cookie; repeatable")
+      ->type_name("NAME=VALUE")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  text("-T,--content-type", o.content_type, "Content-Type of the body (default text/plain)", "TYPE");
+  text("-p,--post", o.post_file, "POST this file", "FILE");
+  text("-u,--put", o.put_file, "PUT this file", "FILE");
+  text("-e", o.percentile_file, "Write percentages and times as CSV, as ab does", "FILE");
+  text("-g", o.gnuplot_file, "Write one line a request for gnuplot, as ab does", "FILE");
   app.add_flag("-r", o.ignore_receive_errors, "Accepted: an error never ends a run");
   app.add_flag("-l", o.variable_length, "Accepted: bodies may differ in length");
   app.add_flag("-q", o.quiet_progress, "No progress");
@@ -32,8 +36,9 @@ void declare_ab_flags(CLI::App& app, HttpOptions& o) {
   app.add_flag("-S", o.no_confidence, "No deviation and median in the table of times");
   add_count(app, "-v,--verbosity", o.verbosity, 0, "2 and more: print the server's first answer's facts");
   app.add_flag("-w", o.html, "Report as an HTML table");
-  app.add_option("-X,--proxy", o.proxy, "Send requests through this HTTP proxy (default: http_proxy)")
-      ->type_name("HOST:PORT");
+  text("-X,--proxy", o.proxy, "Send requests through this HTTP proxy (default: http_proxy, https_proxy)",
+       "HOST:PORT");
+  text("-P,--proxy-auth", o.proxy_auth, "Basic authentication for the proxy", "USER:PASSWORD");
   app.add_flag("-k", o.keep_alive_asked, "Accepted: keep-alive is on (called as ab, this turns it on)");
 }
 
@@ -57,8 +62,9 @@ void declare_load(CLI::App& app, HttpOptions& o) {
   add_count(app, "--follow", o.follow, 0, "Follow up to this many redirects (default 0)");
   app.add_flag("--same-length", o.same_length, "A body of another length than the first one is an error");
   app.add_option("--unix", o.unix_socket, "Connect to this Unix socket")->type_name("PATH");
-  app.add_option("--source", o.sources, "Source addresses, comma-separated, or a network in CIDR notation")
-      ->type_name("IP,...");
+  app.add_option("-B,--source", o.sources, "Source addresses, comma-separated, or a network in CIDR notation")
+      ->type_name("IP,...")
+      ->take_last();
 }
 
 void declare_output(CLI::App& app, HttpOptions& o) {
@@ -69,6 +75,7 @@ void declare_output(CLI::App& app, HttpOptions& o) {
       "bench-smaller; repeatable");
   app.add_option("--result", o.result_file, "Write the result record (JSON) to this file")->type_name("FILE");
   app.add_flag("--quiet", o.quiet, "No report on stdout");
+  add_metrics(app, o.metrics);
   app.add_option("--fail-if", o.fail_if,
                  "Exit with 3 if this holds: 'p99 > 50ms', 'errors > 0.1%'; repeatable")
       ->type_name("CONDITION")

@@ -33,7 +33,7 @@ struct HttpOptions {
   bool head = false;
   std::string method;
   std::string auth;
-  std::string cookie;
+  std::vector<std::string> cookies;
   std::string content_type;
   std::string post_file;
   std::string put_file;
@@ -48,9 +48,11 @@ struct HttpOptions {
   int verbosity = 0;            // -v
   bool html = false;            // -w
   std::string proxy;            // -X
+  std::string proxy_auth;       // -P
   std::string unix_socket;
   std::string sources;
   bool quiet = false;
+  std::string metrics;
   std::string result_file;
   std::vector<std::string> fail_if;
   std::vector<Output> outputs;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -102,6 +103,13 @@ CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<dou
       help, "PER_SECOND");
 }
 
+void add_metrics(CLI::App& app, std::string& into) {
+  app.add_option("--metrics", into,
+                 "Serve the figures for Prometheus while it runs, at /metrics: ADDR:PORT, [V6]:PORT or PORT "
+                 "(loopback); 0 picks one")
+      ->type_name("ADDR:PORT");
+}
+
 CLI::Validator one_of(std::vector<std::string> words) {
   return {[words = std::move(words)](const std::string& given) {
             if (std::ranges::find(words, given) != words.end()) return std::string();
@@ -184,22 +192,56 @@ std::string masked_url(std::string_view url) {
   return fmt::format("{}***{}", url.substr(0, start), url.substr(at));
 }
 
+namespace {
+
+// Options whose value is a secret; of a proxy's the part before its "@" is.
+constexpr std::array<std::string_view, 9> kSecret{"-A",       "-P",           "-C", "--auth-creds", "--auth",
+                                                  "--cookie", "--proxy-auth", "-X", "--proxy"};
+
+// "user:***", "name=***", "***@proxy:3128".
+std::string masked_value(std::string_view option, std::string_view value) {
+  if (option == "-X" || option == "--proxy") {
+    const auto at = value.rfind('@');
+    return at == std::string_view::npos ? std::string(value) : fmt::format("***{}", value.substr(at));
+  }
+  const auto end = value.find_first_of(":=");
+  return end == std::string_view::npos ? "***" : fmt::format("{}{}***", value.substr(0, end), value[end]);
+}
+
+// A header's value may be a secret: "Authorization: x", "-HCookie: x", "--header=Cookie: x".
+std::string masked_header(const std::string& argument) {
+  std::string_view name = argument;
+  for (const std::string_view option : {"-H", "--header="}) {
+    if (name.starts_with(option)) name.remove_prefix(option.size());
+  }
+  for (const std::string_view secret : {"authorization:", "proxy-authorization:", "cookie:"}) {
+    if (istarts_with(name, secret)) return argument.substr(0, argument.find(':')) + ": ***";
+  }
+  return masked_url(argument);
+}
+
+// "-Auser:password", "--auth=user:password"; anything else as masked_header() has it.
+std::string masked_argument(const std::string& argument) {
+  for (const std::string_view option : kSecret) {
+    if (!argument.starts_with(option) || argument.size() == option.size()) continue;
+    std::string_view value = std::string_view(argument).substr(option.size());
+    const bool is_long = option.starts_with("--");
+    if (is_long && value.front() != '=') continue;
+    if (is_long) value.remove_prefix(1);
+    return fmt::format("{}{}{}", option, is_long ? "=" : "", masked_value(option, value));
+  }
+  return masked_header(argument);
+}
+
+}  // namespace
+
 std::string masked_command_line(const std::vector<std::string>& arguments) {
   std::string line;
-  bool mask_next = false;
+  std::string_view secret;  // the option whose value comes next
   for (const std::string& argument : arguments) {
-    std::string shown = masked_url(argument);
-    if (mask_next) {
-      shown = argument.substr(0, argument.find(':')) + ":***";
-    } else if (argument.starts_with("-A") && argument.size() > 2) {
-      shown = "-A***";
-    } else if (argument.starts_with("--auth-creds=")) {
-      shown = "--auth-creds=***";
-    } else if (istarts_with(argument, "authorization:") || istarts_with(argument, "proxy-authorization:") ||
-               istarts_with(argument, "cookie:")) {
-      shown = argument.substr(0, argument.find(':')) + ": ***";
-    }
-    mask_next = argument == "-A" || argument == "--auth-creds" || argument == "-P";
+    const std::string shown = secret.empty() ? masked_argument(argument) : masked_value(secret, argument);
+    const auto* const option = std::ranges::find(kSecret, argument);
+    secret = secret.empty() && option != kSecret.end() ? *option : std::string_view();
     const bool plain =
         !shown.empty() && shown.find_first_of(" \t\n\"'$&|;<>()*?[]{}\\`!#~") == std::string::npos;
     if (!line.empty()) line += ' ';

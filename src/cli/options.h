@@ -27,6 +27,9 @@ CLI::Option* add_count(CLI::App& app, const std::string& names, int& into, int l
 CLI::Option* add_rate(CLI::App& app, const std::string& names, std::optional<double>& into,
                       const std::string& help);
 
+// --metrics ADDR:PORT, where a run's figures are served while it runs.
+void add_metrics(CLI::App& app, std::string& into);
+
 // A check: one of these words.
 CLI::Validator one_of(std::vector<std::string> words);
 

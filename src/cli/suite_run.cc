@@ -41,6 +41,7 @@ Checked<http::Transport> transport_of(const BenchOptions& options) {
                                 .sources = std::move(*sources),
                                 .congestion = options.connection.congestion,
                                 .unix_socket = {},
+                                .proxies = {},
                                 .alpn = {}});
 }
 

@@ -17,7 +17,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
-#include "cli/progress_line.h"
+#include "cli/live_view.h"
+#include "cli/metrics_endpoint.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
 #include "cli/sweep_folder.h"
@@ -319,16 +320,19 @@ void SweepCommand::collect_addresses() {
 Exit SweepCommand::run_stretches() {
   load::StopSignal stop;
   const InterruptListener interrupts(stop);
-  ProgressLine progress;
+  // Its thread leaves the signals to the listener.
+  auto metrics = MetricsEndpoint::start(options_.bench.metrics);
+  if (!metrics) return refuse(metrics.error().message);
+  LiveView live(metrics->get());
   for (std::size_t i = 0; i < stretches_.size(); ++i) {
     const Stretch& stretch = stretches_[i];
     if (measured(stretch) != nullptr) continue;
     const std::string where =
         fmt::format("[{}/{}] {}", i + 1, stretches_.size(), name_of(stretch, options_, names_));
-    const load::Watch watch = progress.watch(where, seconds_after(i));
+    const load::Watch watch = live.watch(where, seconds_after(i));
     auto outcome = options_.actions[stretch.action].test != nullptr ? run_suite_test(stretch, stop, watch)
                                                                     : run_images(stretch, stop, watch);
-    progress.wipe();
+    live.wipe();
     if (!outcome) return refuse(fmt::format("{}: {}", where, outcome.error().message));
     if (outcome->interrupted || stop.requested()) {
       record_.interrupted = true;

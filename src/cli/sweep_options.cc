@@ -199,6 +199,7 @@ void declare_sweep_options(CLI::App& app, SweepOptions& o) {
   add_duration(app, "--timeout", o.bench.timeout, "Longest time without progress (default 60s)");
   add_count(app, "--threads", o.bench.threads, 1, "Engine threads (default 1)");
   app.add_option("--seed", o.bench.seed, "Seed of everything random; printed when not given")->type_name("N");
+  add_metrics(app, o.bench.metrics);
   add_connection_options(app, o.bench.connection);
 }
 

@@ -49,6 +49,13 @@ net::Task<Result<Opened>> OriginConnector::open(net::Loop& loop, net::Patience p
     failure_ = describe(stream.error());
     co_return stream.error();
   }
+  if (!tunnel_to_.empty()) {
+    const auto through = co_await open_tunnel(**stream, tunnel_to_, tunnel_authorization_, patience);
+    if (!through) {
+      failure_ = describe(through.error());
+      co_return through.error();
+    }
+  }
   const Instant connected = now();
   Opened opened{.stream = std::move(*stream), .connect = connected - start, .tls = {}};
   if (tls_ != nullptr) {
@@ -84,17 +91,19 @@ Checked<Transport> Transport::make(TransportSettings settings) {
 
 Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin, int thread) const {
   std::vector<net::Address> addresses;
+  const Proxy* const proxy = settings_.unix_socket.empty() ? settings_.proxies.of(origin) : nullptr;
   if (!settings_.unix_socket.empty()) {
     const auto path = net::Address::unix_path(settings_.unix_socket);
     if (!path) return path.error();
     addresses.push_back(*path);
   } else {
-    std::string host = origin.resolver_name();
-    std::uint16_t port = origin.port;
+    const Url& peer = proxy == nullptr ? origin : proxy->url;
+    std::string host = peer.resolver_name();
+    std::uint16_t port = peer.port;
     for (const Redirection& redirection : redirections_) {
-      const bool host_matches = redirection.from_host.empty() || redirection.from_host == origin.host;
+      const bool host_matches = redirection.from_host.empty() || redirection.from_host == peer.host;
       const bool port_matches =
-          redirection.from_port.empty() || parse_u64(redirection.from_port) == origin.port;
+          redirection.from_port.empty() || parse_u64(redirection.from_port) == peer.port;
       if (!host_matches || !port_matches) continue;
       if (!redirection.to_host.empty()) host = redirection.to_host;
       if (!redirection.to_port.empty()) port = static_cast<std::uint16_t>(*parse_u64(redirection.to_port));
@@ -112,8 +121,14 @@ Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin
   }
   net::SourcePool sources = settings_.sources;
   sources.skip(static_cast<std::uint64_t>(thread) * 1009);
-  return std::make_unique<OriginConnector>(addresses, std::move(sources), settings_.congestion,
-                                           static_cast<std::size_t>(thread), std::move(tls), origin.host);
+  auto connector =
+      std::make_unique<OriginConnector>(addresses, std::move(sources), settings_.congestion,
+                                        static_cast<std::size_t>(thread), std::move(tls), origin.host);
+  if (proxy != nullptr && origin.secure()) {
+    const std::string host = origin.host.contains(':') ? fmt::format("[{}]", origin.host) : origin.host;
+    connector->tunnel(fmt::format("{}:{}", host, origin.port), proxy->authorization);
+  }
+  return connector;
 }
 
 }  // namespace plimsoll::http

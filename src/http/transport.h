@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "http/connector.h"
+#include "http/proxy.h"
 #include "http/url.h"
 #include "net/endpoints.h"
 #include "net/sources.h"
@@ -22,6 +23,7 @@ struct TransportSettings {
   net::SourcePool sources;
   std::string congestion;
   std::string unix_socket;        // every connection goes there
+  ProxyRules proxies;             // not asked where unix_socket is set
   std::vector<std::string> alpn;  // what TLS offers; empty: nothing
 };
 
@@ -35,6 +37,12 @@ class OriginConnector final : public Connector {
         tls_(std::move(tls)),
         host_(std::move(host)) {}
 
+  // Connections lead to a proxy, and from there to `authority`.
+  void tunnel(std::string authority, std::string authorization) {
+    tunnel_to_ = std::move(authority);
+    tunnel_authorization_ = std::move(authorization);
+  }
+
   net::Task<Result<Opened>> open(net::Loop& loop, net::Patience patience) override;
   std::string failure() const override { return failure_; }
   const net::Endpoints& endpoints() const { return endpoints_; }
@@ -43,6 +51,8 @@ class OriginConnector final : public Connector {
   net::Endpoints endpoints_;
   std::unique_ptr<net::TlsContext> tls_;  // null for http
   std::string host_;
+  std::string tunnel_to_;  // empty: none
+  std::string tunnel_authorization_;
   std::string failure_;
 };
 
@@ -53,6 +63,10 @@ class Transport {
 
   // Resolves the name: blocks, so before anything is measured. `thread` staggers where round robins start.
   Checked<std::unique_ptr<OriginConnector>> connector(const Url& origin, int thread) const;
+  // The proxy that requests to a plain origin go to, with the whole URL as their target; null: none.
+  const Proxy* plain_proxy(const Url& origin) const {
+    return origin.secure() || !settings_.unix_socket.empty() ? nullptr : settings_.proxies.of(origin);
+  }
 
  private:
   struct Redirection {

@@ -49,6 +49,11 @@ void Gate::publish(int thread, const stats::Recorder& recorder, Instant now) {
   const std::lock_guard lock(mutex_);
   Snapshot& snapshot = snapshots_[static_cast<std::size_t>(thread)];
   snapshot.live = recorder.live(now);
+  snapshot.statuses[0] = recorder.statuses().unanswered();
+  for (std::size_t i = 1; i < snapshot.statuses.size(); ++i)
+    snapshot.statuses[i] = recorder.statuses().of_class(static_cast<int>(i));
+  for (std::size_t i = 0; i < kErrorKinds; ++i)
+    snapshot.errors[i] = recorder.errors(static_cast<ErrorKind>(i));
   snapshot.last_second.reset();
   recorder.add_last_second(now, snapshot.last_second);
   snapshot.whole_run = recorder.latency().histogram();

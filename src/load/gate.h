@@ -2,6 +2,7 @@
 // thread is. Everything here is touched between phases, or is one relaxed atomic an operation.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <cstdint>
@@ -46,6 +47,8 @@ class Admission {
 // What one thread shows of itself while it runs.
 struct Snapshot {
   stats::LiveView live;
+  std::array<std::uint64_t, 6> statuses{};  // by class; [0] no answer
+  std::array<std::uint64_t, kErrorKinds> errors{};
   stats::Histogram last_second;
   stats::Histogram whole_run;
 };

@@ -26,34 +26,35 @@ std::string_view words(Phase phase) {
     case Phase::drain:
       return "drain";
     case Phase::clean_up:
+      return "clean up";
     case Phase::over:
       break;
   }
-  return "clean up";
+  return "over";
 }
 
 Progress progress_of(const Gate& gate, const Plan& plan) {
   Progress sum;
-  sum.phase = words(gate.phase());
-  sum.elapsed_s = seconds(now() - gate.phase_start(gate.phase()));
+  const Phase phase = gate.phase();
+  sum.phase = words(phase);
+  // What is over lasted as long as it was measured.
+  sum.elapsed_s = phase == Phase::over
+                      ? std::max(0.0, seconds(gate.last_completion() - gate.phase_start(Phase::measure)))
+                      : seconds(now() - gate.phase_start(phase));
   sum.requests = plan.requests;
   sum.duration_s = seconds(plan.duration);
-  stats::Histogram last_second;
-  stats::Histogram whole_run;
   for (const Snapshot& snapshot : gate.snapshots()) {
     sum.ok += snapshot.live.operations.ok;
     sum.failed += snapshot.live.operations.failed;
     sum.in_progress += snapshot.live.in_progress;
     sum.bytes += snapshot.live.bytes.sent + snapshot.live.bytes.received;
     sum.rate_per_s += snapshot.live.rate_per_s;
-    last_second.merge(snapshot.last_second);
-    whole_run.merge(snapshot.whole_run);
+    sum.bytes_per_s += snapshot.live.bytes_per_s;
+    for (std::size_t i = 0; i < sum.statuses.size(); ++i) sum.statuses[i] += snapshot.statuses[i];
+    for (std::size_t i = 0; i < sum.errors.size(); ++i) sum.errors[i] += snapshot.errors[i];
+    sum.last_second.merge(snapshot.last_second);
+    sum.whole_run.merge(snapshot.whole_run);
   }
-  const auto in_seconds = [](std::uint64_t nanos) { return static_cast<double>(nanos) * 1e-9; };
-  sum.p50_s = in_seconds(last_second.percentile(0.5));
-  sum.p99_s = in_seconds(last_second.percentile(0.99));
-  sum.run_p50_s = in_seconds(whole_run.percentile(0.5));
-  sum.run_p99_s = in_seconds(whole_run.percentile(0.99));
   return sum;
 }
 
@@ -142,6 +143,11 @@ Checked<Measured> run(const Plan& plan, Workload& workload, StopSignal& stop, co
       });
     }
     if (watch) watch_until(running, gate, plan, watch);
+  }
+  if (watch) {
+    for (int thread = 0; thread < plan.threads; ++thread)
+      gate.publish(thread, engines[static_cast<std::size_t>(thread)]->recorder(), gate.last_completion());
+    watch(progress_of(gate, plan));
   }
 
   Measured measured;

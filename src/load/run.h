@@ -7,6 +7,7 @@
 // started, whatever the number of workers.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,23 +17,26 @@
 #include "load/samples.h"
 #include "load/stop.h"
 #include "load/workload.h"
+#include "stats/histogram.h"
 #include "stats/record.h"
 
 namespace plimsoll::load {
 
-// What live progress shows; summed over the threads, a few times a second.
+// What live progress shows; summed over the threads, a few times a second, and once more when all is over.
 struct Progress {
-  std::string_view phase;  // "set up", "warm up", "measure", "drain", "clean up"
+  std::string_view phase;  // "set up", "warm up", "measure", "drain", "clean up", "over"
   std::uint64_t ok = 0;
   std::uint64_t failed = 0;
   std::uint64_t in_progress = 0;
   std::uint64_t bytes = 0;
-  double elapsed_s = 0;   // of the phase
-  double rate_per_s = 0;  // of the last second
-  double p50_s = 0;       // of the last second
-  double p99_s = 0;
-  double run_p50_s = 0;  // of the whole run
-  double run_p99_s = 0;
+  std::array<std::uint64_t, 6>
+      statuses{};  // operations by class of their last status: [2] is 2xx; [0] no answer
+  std::array<std::uint64_t, kErrorKinds> errors{};
+  double elapsed_s = 0;          // of the phase
+  double rate_per_s = 0;         // of the last second
+  double bytes_per_s = 0;        // of the last second
+  stats::Histogram last_second;  // latencies of good operations, nanoseconds
+  stats::Histogram whole_run;
   std::uint64_t requests = 0;  // what was asked for; 0: no limit
   double duration_s = 0;
 };

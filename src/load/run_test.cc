@@ -194,13 +194,20 @@ TEST(Run, WatchSeesTheRun) {
   SleepWorkload workload(5ms);
   StopSignal stop;
   std::uint64_t most = 0;
+  Progress last;
   Plan plan = plan_of(2, 0);
   plan.duration = 900ms;
-  const auto measured = run(plan, workload, stop, [&most](const Progress& progress) {
+  const auto measured = run(plan, workload, stop, [&](const Progress& progress) {
+    last = progress;
     if (progress.phase == "measure") most = std::max(most, progress.ok);
   });
   ASSERT_TRUE(measured.has_value());
   EXPECT_GT(most, 0U);
+  EXPECT_EQ(last.phase, "over");
+  EXPECT_EQ(last.ok, measured->test.operations.ok);
+  EXPECT_EQ(last.in_progress, 0U);
+  EXPECT_EQ(last.whole_run.count(), last.ok);
+  EXPECT_NEAR(last.elapsed_s, 0.9, 0.5);
 }
 
 }  // namespace

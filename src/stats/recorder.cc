@@ -212,6 +212,7 @@ LiveView Recorder::live(Instant now) const {
   view.last_second = series_.last_complete(now);
   view.rate_per_s =
       static_cast<double>(view.last_second.ok + view.last_second.failed) / seconds(series_.width());
+  view.bytes_per_s = static_cast<double>(view.last_second.bytes) / seconds(series_.width());
   return view;
 }
 

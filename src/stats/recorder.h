@@ -58,6 +58,7 @@ struct LiveView {
   Bytes bytes;
   SeriesPoint last_second;  // the last complete one (the last complete point, in a long run)
   double rate_per_s = 0;    // of completed operations in it
+  double bytes_per_s = 0;
 };
 
 class Recorder {

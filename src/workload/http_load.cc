@@ -39,14 +39,18 @@ void append_filled(std::string& out, std::string_view text, std::uint64_t sequen
   }
 }
 
-std::string render_head(const HttpRequestTemplate& request, bool keep_alive) {
-  std::string head = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.url.target);
+// To a proxy goes the whole URL (RFC 9112, section 3.2.2).
+std::string render_head(const HttpRequestTemplate& request, bool keep_alive, const http::Proxy* proxy) {
+  std::string head = fmt::format("{} {}{} HTTP/1.1\r\n", request.method,
+                                 proxy == nullptr ? "" : request.url.origin(), request.url.target);
   const auto named = [&request](std::string_view name) {
     return std::ranges::any_of(request.headers,
                                [name](const auto& field) { return iequals(field.first, name); });
   };
   if (!named("host")) head += fmt::format("Host: {}\r\n", request.url.authority());
   for (const auto& [name, value] : request.headers) head += fmt::format("{}: {}\r\n", name, value);
+  if (proxy != nullptr && !proxy->authorization.empty() && !named("proxy-authorization"))
+    head += fmt::format("Proxy-Authorization: {}\r\n", proxy->authorization);
   if (!named("user-agent")) head += "User-Agent: plimsoll\r\n";
   if (!named("accept")) head += "Accept: */*\r\n";
   if (!keep_alive) head += "Connection: close\r\n";
@@ -112,8 +116,10 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
         processing_part_(recorder_.part_id("processing")),
         waiting_part_(recorder_.part_id("waiting")) {
     for (const HttpRequestTemplate& request : options_.requests) {
-      prepared_.push_back({&request, http::parse_method(request.method),
-                           render_head(request, options_.keep_alive), request.varies()});
+      prepared_.push_back(
+          {&request, http::parse_method(request.method),
+           render_head(request, options_.keep_alive, load_.transport_.plain_proxy(request.url)),
+           request.varies()});
     }
   }
   HttpSession(const HttpSession&) = delete;
@@ -284,7 +290,8 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
       http::Client* client = client_for(url);
       last_url_ = nullptr;
       if (client == nullptr) co_return failed({ErrorKind::resolve, 0, "the name has no address"}, prepared);
-      const std::string head = render_head(hop_request, options_.keep_alive);
+      const std::string head =
+          render_head(hop_request, options_.keep_alive, load_.transport_.plain_proxy(url));
       const http::Request request{.method = http::parse_method(hop_request.method),
                                   .method_text = hop_request.method,
                                   .authority = {},
