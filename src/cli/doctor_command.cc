@@ -85,6 +85,7 @@ class DoctorCommand final : public Command {
                                   .sources = {},
                                   .congestion = settings.congestion,
                                   .unix_socket = {},
+                                  .proxies = {},
                                   .alpn = {"h2", "http/1.1"}});
   }
 

@@ -55,7 +55,7 @@ class Writer {
 
   // `labels`: more of them, `name="value"`.
   void sample(double value, std::string_view labels = {}, std::string_view suffix = {}) {
-    fmt::format_to(std::back_inserter(out_), "{}{}{{test=\"{}\"{}{}}} {}\n", name_, suffix, test_,
+    fmt::format_to(std::back_inserter(out_), "{}{}{{test=\"{}\"{}{}}} {:.15g}\n", name_, suffix, test_,
                    labels.empty() ? "" : ",", labels, value);
   }
 
