@@ -20,11 +20,11 @@
 #include "cli/outputs.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
+#include "oci/origin_connectors.h"
 #include "report/closing.h"
 #include "report/findings.h"
 #include "report/zb_text.h"
 #include "workload/image_pull.h"
-#include "workload/origin_connectors.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -35,6 +35,7 @@ class ServeCommand final : public Command {
   server::ServiceOptions options_;
   std::vector<std::string> listen_;
   std::vector<std::string> files_;
+  std::vector<std::string> sync_from_;
   std::string memory_;
   int threads_ = 1;
   Nanos drain_ = std::chrono::seconds(10);
@@ -60,6 +61,11 @@ void ServeCommand::declare(CLI::App& app) {
                "Drop uploads that nobody went on with for so long");
   app.add_flag("--end-with-parent", end_with_parent_, "End when the process that started this one ends");
   app.add_flag("--read-only", options_.registry.read_only, "Refuse whatever would change something");
+  app.add_option("--sync-from", sync_from_,
+                 "Copy manifests that are asked for, with all they refer to, from this registry; "
+                 "URL[,prefix=NAME][,fresh=DURATION][,timeout=DURATION][,cacert=FILE][,insecure]"
+                 "[,auth=USER:PASSWORD]; repeatable")
+      ->type_name("URL[,...]");
   app.add_option("--static", files_, "Serve the files below DIR under PATH; repeatable")
       ->type_name("PATH=DIR");
   app.add_option("--htpasswd", options_.htpasswd, "Let in who is in this file (bcrypt)")->type_name("FILE");
@@ -104,6 +110,14 @@ Checked<void> ServeCommand::complete() {
     }
     options_.files.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
+  for (const auto& text : sync_from_) {
+    auto origin = server::parse_sync_origin(text);
+    if (!origin) return Refusal{fmt::format("--sync-from: {}", origin.error().message)};
+    options_.sync_from.push_back(std::move(*origin));
+  }
+  options_.sync_report = [](std::string_view problem) {
+    fmt::print(stderr, "plimsoll: sync: {}\n", problem);
+  };
   if (!memory_.empty()) {
     const auto limit = parse_size(memory_);
     if (!limit) return Refusal{fmt::format("--memory: {}", limit.error().message)};

@@ -15,6 +15,8 @@ inline constexpr std::string_view kServeExamples =
     "      a registry in memory on http://127.0.0.1:5000\n"
     "  plimsoll serve --root registry --listen 0.0.0.0:5000 --htpasswd users\n"
     "      on disk (one OCI image layout a repository), for others too, with passwords\n"
+    "  plimsoll serve --root cache --sync-from https://registry.example.com,prefix=library\n"
+    "      a mirror that copies what is asked for, once\n"
     "  plimsoll serve --static /=public --listen 7070 --access-log -\n"
     "      files over HTTP, each request on stdout\n"
     "  plimsoll serve --fault 'route=blob; method=GET; share=0.1; status=503; retry_after=1'\n"

@@ -12,8 +12,8 @@
 #include "load/run.h"
 #include "net/scope.h"
 #include "oci/authenticator.h"
+#include "oci/origin_connectors.h"
 #include "oci/reference.h"
-#include "workload/origin_connectors.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -184,10 +184,10 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
   target.same_content = options.same_content;
   target.skip_cleanup = options.skip_cleanup;
   target.chunk_size = options.chunk_size == 0 ? 5U << 20U : options.chunk_size;
-  target.tally = std::make_shared<workload::AddressTally>();
+  target.tally = std::make_shared<oci::AddressTally>();
   target.connectors = [shared = std::make_shared<http::Transport>(std::move(*transport)), base = *base,
                        tally = target.tally](int thread) -> std::unique_ptr<oci::Connectors> {
-    return std::make_unique<workload::OriginConnectors>(*shared, thread, base, tally);
+    return std::make_unique<oci::OriginConnectors>(*shared, thread, base, tally);
   };
 
   auto loop = net::Loop::create(options.connection.io);

@@ -10,17 +10,17 @@
 
 namespace plimsoll::http {
 
-void Answer::add(std::string_view name, std::string_view value) {
+void ServerAnswer::add(std::string_view name, std::string_view value) {
   if (!is_field_value(value)) return;
   fields_.append(name).append(": ").append(value).append("\r\n");
 }
 
-void Answer::add(std::string_view name, std::uint64_t value) {
+void ServerAnswer::add(std::string_view name, std::uint64_t value) {
   const fmt::format_int text(value);
   add(name, std::string_view(text.data(), text.size()));
 }
 
-std::optional<std::string_view> Answer::find(std::string_view name) const {
+std::optional<std::string_view> ServerAnswer::find(std::string_view name) const {
   for (std::size_t begin = 0; begin < fields_.size();) {
     const auto end = fields_.find("\r\n", begin);
     const std::string_view line(fields_.data() + begin, end - begin);
@@ -33,7 +33,7 @@ std::optional<std::string_view> Answer::find(std::string_view name) const {
   return std::nullopt;
 }
 
-void Answer::remove(std::string_view name) {
+void ServerAnswer::remove(std::string_view name) {
   for (std::size_t begin = 0; begin < fields_.size();) {
     const auto end = fields_.find("\r\n", begin) + 2;
     const std::string_view line(fields_.data() + begin, end - begin);
@@ -45,7 +45,7 @@ void Answer::remove(std::string_view name) {
   }
 }
 
-void Answer::clear() {
+void ServerAnswer::clear() {
   status = 200;
   body = {};
   close = false;

@@ -47,7 +47,7 @@ struct Delivery {
 };
 
 // The answer as the handler makes it. One object a connection, used again for every request.
-class Answer {
+class ServerAnswer {
  public:
   int status = 200;
   Payload body;
@@ -72,7 +72,7 @@ class Answer {
 struct Call {
   const RequestHead& request;
   BodyReader& body;
-  Answer& answer;
+  ServerAnswer& answer;
   net::Loop& loop;
   const net::Address& peer;
   const bool& draining;  // the server is about to end: whoever only waits gives up

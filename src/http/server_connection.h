@@ -85,7 +85,7 @@ class ServerConnection final : public BodyReader {
   std::uint64_t number_;
   std::uint64_t requests_ = 0;
   RequestParser parser_;
-  Answer answer_;
+  ServerAnswer answer_;
   std::string out_;
   std::string pending_;  // received, not parsed yet
   std::size_t pending_at_ = 0;

@@ -284,6 +284,22 @@ net::Task<Result<void>> RegistryClient::get_blob(std::string_view repository, co
   co_return ok();
 }
 
+net::Task<Result<void>> RegistryClient::read_blob(std::string_view repository, const Digest& digest,
+                                                  BlobRole role, AnswerSink& sink) {
+  State& s = *state_;
+  const Call call{.step = role == BlobRole::layer ? Step::layer_get : Step::config_get,
+                  .method = http::Method::get,
+                  .url = s.read_url(repository, fmt::format("blobs/{}", digest.text())),
+                  .access = {.right = Right::pull, .repository = repository},
+                  .sink = &sink,
+                  .bulk = true};
+  const auto reply = co_await s.path.run(call);
+  if (!reply) co_return reply.error();
+  if (reply->status != 200) co_return s.path.refused(*reply, call);
+  s.note_coding(*reply, call);
+  co_return ok();
+}
+
 net::Task<Result<std::string>> RegistryClient::get_blob_text(std::string_view repository,
                                                              const Digest& digest, BlobRole role) {
   State& s = *state_;

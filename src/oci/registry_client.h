@@ -24,6 +24,7 @@
 #include "oci/manifest.h"
 #include "oci/registry_options.h"
 #include "oci/step.h"
+#include "oci/text_sink.h"
 
 namespace plimsoll::oci {
 
@@ -110,6 +111,10 @@ class RegistryClient {
   net::Task<Result<void>> head_blob(std::string_view repository, const Digest& digest, BlobRole role);
   net::Task<Result<void>> get_blob(std::string_view repository, const Digest& digest,
                                    std::optional<std::uint64_t> size, BlobRole role);
+  // The content goes to `sink`, which is told to begin anew before every attempt, and whose owner verifies it: what
+  // comes before the last begin(), and all of it on an error, is none of the blob.
+  net::Task<Result<void>> read_blob(std::string_view repository, const Digest& digest, BlobRole role,
+                                    AnswerSink& sink);
   net::Task<Result<std::string>> get_blob_text(std::string_view repository, const Digest& digest,
                                                BlobRole role);
 

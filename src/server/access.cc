@@ -104,7 +104,7 @@ std::optional<Tokens::Grant> Tokens::check(std::string_view token, std::int64_t 
 }
 
 net::Task<void> TokenService::handle(http::Call& call) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   std::string form;
   if (call.request.method == http::Method::post) {
     for (;;) {

@@ -105,7 +105,7 @@ TEST(AccessLog, EscapesWhatClientsSend) {
   head.method_text = "GET";
   head.target = "/a\"b";
   head.headers.add("User-Agent", "evil\\\"\x01");
-  http::Answer answer;
+  http::ServerAnswer answer;
   TextBodyReader body("");
   const auto loop = std::move(*net::Loop::create(net::IoKind::epoll));
   const net::Address peer = *net::Address::parse_ip("127.0.0.1", 1);

@@ -24,13 +24,13 @@ std::string route_of(std::string_view path) {
   return "files";
 }
 
-void replace_field(http::Answer& answer, std::string_view name, std::string_view value) {
+void replace_field(http::ServerAnswer& answer, std::string_view name, std::string_view value) {
   answer.remove(name);
   answer.add(name, value);
 }
 
 void bend_range(http::Call& call, const std::string& form) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   const auto range = answer.find("Range");
   if (!range) return;
   const auto last = parse_u64(range->substr(range->find('-') + 1)).value_or(0);
@@ -48,7 +48,7 @@ void bend_range(http::Call& call, const std::string& form) {
   }
 }
 
-void bend_challenge(http::Answer& answer, const std::string& form) {
+void bend_challenge(http::ServerAnswer& answer, const std::string& form) {
   const auto found = answer.find("WWW-Authenticate");
   if (!found) return;
   std::string challenge(*found);
@@ -66,7 +66,7 @@ void bend_challenge(http::Answer& answer, const std::string& form) {
   answer.add("WWW-Authenticate", challenge);
 }
 
-void bend_digest(http::Answer& answer, const std::string& form) {
+void bend_digest(http::ServerAnswer& answer, const std::string& form) {
   constexpr std::string_view kField = "Docker-Content-Digest";
   if (!answer.find(kField)) return;
   answer.remove(kField);
@@ -76,7 +76,7 @@ void bend_digest(http::Answer& answer, const std::string& form) {
 }
 
 void bend_link(http::Call& call, const std::string& form) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   const auto found = answer.find("Link");
   if (!found) return;
   const std::string link(*found);
@@ -91,7 +91,7 @@ void bend_link(http::Call& call, const std::string& form) {
   }
 }
 
-void bend_token(http::Answer& answer, const std::string& form) {
+void bend_token(http::ServerAnswer& answer, const std::string& form) {
   std::string body(answer.body.bytes);
   const auto cut = [&](std::string_view key, std::string_view replacement) {
     const auto begin = body.find(fmt::format("\"{}\":", key));
@@ -108,7 +108,7 @@ void bend_token(http::Answer& answer, const std::string& form) {
 }
 
 void set_delivery(http::Call& call, const FaultRule& fault) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   if (fault.close_after > 0 && call.request_index + 1 >= fault.close_after) answer.close = true;
   if (!fault.chunked && !fault.no_length && !fault.http10 && !fault.stop_after && !fault.reset &&
       fault.rate == 0)
@@ -216,7 +216,7 @@ net::Task<void> Faults::wait(http::Call& call, const FaultRule& fault) {
 }
 
 net::Task<bool> Faults::answer_instead(http::Call& call, const FaultRule& fault, std::string_view route) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   if (fault.reject_authorization && call.request.headers.contains("Authorization")) {
     write_error(answer, {400, "UNKNOWN", "only one auth mechanism is allowed"});
     co_return true;
@@ -255,7 +255,7 @@ bool Faults::state_is_right(const http::Call& call, const FaultRule& fault) {
 }
 
 void Faults::bend_location(http::Call& call, const FaultRule& fault) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   const auto found = answer.find("Location");
   if (!found || fault.location.empty()) return;
   const std::string path(*found);
@@ -315,7 +315,7 @@ net::Task<void> Faults::handle(http::Call& call) {
   const std::string route = route_of(call.request.path);
   const FaultRule fault = gather(call, route);
   co_await wait(call, fault);
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   const bool instead = co_await answer_instead(call, fault, route);
   if (!instead) {
     co_await answer_through(call, fault, route);

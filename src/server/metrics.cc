@@ -88,6 +88,17 @@ void Metrics::append_durations(std::string& out) const {
                  count, static_cast<double>(read(duration_nanos_)) * 1e-9);
 }
 
+void Metrics::append_sync(std::string& out) const {
+  append_figure(out, "plimsoll_sync_lookups_total", "counter", "Manifests asked for upstream.",
+                read(sync_->lookups));
+  append_figure(out, "plimsoll_sync_images_total", "counter", "Manifests copied with all they refer to.",
+                read(sync_->images));
+  append_figure(out, "plimsoll_sync_blobs_total", "counter", "Blobs fetched upstream.", read(sync_->blobs));
+  append_figure(out, "plimsoll_sync_bytes_total", "counter", "Bytes of these.", read(sync_->bytes));
+  append_figure(out, "plimsoll_sync_failures_total", "counter", "Lookups and copies that failed.",
+                read(sync_->failures));
+}
+
 std::string Metrics::text(const Store& store, const UploadSessions& sessions) const {
   std::string out;
   append_requests(out);
@@ -105,6 +116,7 @@ std::string Metrics::text(const Store& store, const UploadSessions& sessions) co
   append_figure(out, "plimsoll_contents", "gauge", "Distinct blobs and manifests stored.", contents);
   append_figure(out, "plimsoll_content_bytes", "gauge", "Bytes of them.", bytes);
   append_figure(out, "plimsoll_upload_sessions", "gauge", "Upload sessions open.", sessions.size());
+  if (sync_ != nullptr) append_sync(out);
   if (const auto memory = store.memory()) {
     append_figure(out, "plimsoll_memory_used_bytes", "gauge", "Bytes held in memory, uploads included.",
                   memory->first);

@@ -7,6 +7,7 @@
 
 #include "http/server.h"
 #include "server/registry.h"
+#include "server/sync_upstream.h"
 
 namespace plimsoll::server {
 
@@ -16,6 +17,9 @@ class Metrics final : public http::Observer {
   void connected() override { opened_.fetch_add(1, std::memory_order_relaxed); }
   void disconnected() override { closed_.fetch_add(1, std::memory_order_relaxed); }
   void malformed(int status) override;
+
+  // Before the first request; outlives this.
+  void set_sync(const SyncCounts* counts) { sync_ = counts; }
 
   // The text exposition format, with figures of the store.
   std::string text(const Store& store, const UploadSessions& sessions) const;
@@ -30,6 +34,7 @@ class Metrics final : public http::Observer {
 
   void append_requests(std::string& out) const;
   void append_durations(std::string& out) const;
+  void append_sync(std::string& out) const;
 
   std::array<std::array<std::array<Counter, 5>, kMethods>, kKinds> classes_{};
   std::array<Counter, kStatuses> statuses_{};
@@ -41,6 +46,7 @@ class Metrics final : public http::Observer {
   Counter closed_ = 0;
   Counter incomplete_ = 0;
   Counter malformed_ = 0;
+  const SyncCounts* sync_ = nullptr;
 };
 
 }  // namespace plimsoll::server

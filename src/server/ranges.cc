@@ -32,8 +32,8 @@ RangeKind parse_range(std::optional<std::string_view> text, std::uint64_t size, 
   return RangeKind::one;
 }
 
-void answer_with_content(const http::RequestHead& request, http::Answer& answer, const http::Payload& content,
-                         std::string_view etag) {
+void answer_with_content(const http::RequestHead& request, http::ServerAnswer& answer,
+                         const http::Payload& content, std::string_view etag) {
   answer.add("Accept-Ranges", "bytes");
   answer.body = content;
   if (request.method != http::Method::get) return;

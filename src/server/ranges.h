@@ -21,7 +21,7 @@ RangeKind parse_range(std::optional<std::string_view> text, std::uint64_t size, 
 
 // Answers with `content` or the range of it that is asked for: 200, 206 or 416. An If-Range that is not `etag` asks
 // for everything.
-void answer_with_content(const http::RequestHead& request, http::Answer& answer, const http::Payload& content,
-                         std::string_view etag);
+void answer_with_content(const http::RequestHead& request, http::ServerAnswer& answer,
+                         const http::Payload& content, std::string_view etag);
 
 }  // namespace plimsoll::server

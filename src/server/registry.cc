@@ -30,7 +30,7 @@ bool is_unchanged(const http::RequestHead& request, std::string_view digest) {
 }
 
 net::Task<void> Registry::handle(http::Call& call) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   answer.add("Docker-Distribution-API-Version", "registry/2.0");
   if (!options_.warning.empty()) answer.add("Warning", fmt::format("299 - \"{}\"", options_.warning));
   auto route = find_route(call.request.path);
@@ -53,7 +53,7 @@ bool reads(http::Method method) {
   return method == http::Method::get || method == http::Method::head;
 }
 
-RegistryError method_not_allowed(http::Answer& answer, std::string_view allowed) {
+RegistryError method_not_allowed(http::ServerAnswer& answer, std::string_view allowed) {
   answer.add("Allow", allowed);
   return unsupported("the method is not one of this resource");
 }
@@ -63,7 +63,7 @@ RegistryError method_not_allowed(http::Answer& answer, std::string_view allowed)
 net::Task<Outcome> Registry::dispatch(Exchange& exchange) {
   using http::Method;
   const Method method = exchange.request().method;
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   const Resource resource = exchange.route.resource;
   if (options_.read_only && !reads(method)) co_return unsupported("the registry is read-only");
   if (resource == Resource::blob) {

@@ -29,9 +29,11 @@ struct RegistryOptions {
 class ManifestSource {
  public:
   virtual ~ManifestSource() = default;
-  // Ends when the reference is as fresh in the store as it can be made.
-  virtual net::Task<void> refresh(net::Loop& loop, const std::string& repository,
-                                  const std::string& reference) = 0;
+  // Ends when the reference is as fresh in the store as it can be made. `via`: the servers that the request came
+  // through (RFC 9110, section 7.6.3). A refusal where the reference could not be looked up or copied; what the store
+  // has is still good.
+  virtual net::Task<Checked<void>> refresh(net::Loop& loop, const std::string& repository,
+                                           const std::string& reference, const std::string& via) = 0;
 };
 
 class Registry final : public http::Handler {

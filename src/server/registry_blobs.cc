@@ -5,7 +5,7 @@ namespace plimsoll::server {
 namespace {
 
 // A blob never changes: what its digest names is cached for as long as anybody likes.
-void describe(http::Answer& answer, std::string_view digest) {
+void describe(http::ServerAnswer& answer, std::string_view digest) {
   answer.add("Content-Type", "application/octet-stream");
   answer.add("Docker-Content-Digest", digest);
   std::string etag = "\"";

@@ -40,12 +40,16 @@ RegistryError range_invalid(std::string message) {
   return {416, "RANGE_INVALID", std::move(message)};
 }
 
+RegistryError upstream_failed(std::string message) {
+  return {502, "UNKNOWN", "an upstream registry failed: " + std::move(message)};
+}
+
 RegistryError storage_failed(const StoreError& error) {
   if (error.fault == StoreFault::full) return {507, "UNKNOWN", "the registry's storage is full"};
   return {500, "UNKNOWN", fmt::format("the registry's storage failed: {}", std::strerror(error.code))};
 }
 
-void write_error(http::Answer& answer, const RegistryError& error) {
+void write_error(http::ServerAnswer& answer, const RegistryError& error) {
   answer.status = error.status;
   answer.remove("Content-Type");
   answer.add("Content-Type", "application/json");

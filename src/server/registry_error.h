@@ -27,10 +27,12 @@ RegistryError upload_unknown();
 RegistryError digest_invalid(std::string message);
 RegistryError unsupported(std::string message);
 RegistryError range_invalid(std::string message);
+// On-demand sync could not ask an upstream, and there is no copy here: 502.
+RegistryError upstream_failed(std::string message);
 // A full or failing store; 507 and 500.
 RegistryError storage_failed(const StoreError& error);
 
 // {"errors":[{"code":...,"message":...}]}, with its status and Content-Type. Fields that were set stay.
-void write_error(http::Answer& answer, const RegistryError& error);
+void write_error(http::ServerAnswer& answer, const RegistryError& error);
 
 }  // namespace plimsoll::server

@@ -12,7 +12,7 @@ struct Registry::Exchange {
   Query query;
 
   const http::RequestHead& request() const { return call.request; }
-  http::Answer& answer() const { return call.answer; }
+  http::ServerAnswer& answer() const { return call.answer; }
   const std::string& repository() const { return route.repository; }
   const std::string& reference() const { return route.reference; }
 };

@@ -30,7 +30,8 @@ Result<PageRequest, RegistryError> page_request(const Query& query, std::size_t 
 }
 
 // RFC 8288; relative, as the specification shows it.
-void link_next(http::Answer& answer, std::string_view path, const PageRequest& page, const NamePage& names) {
+void link_next(http::ServerAnswer& answer, std::string_view path, const PageRequest& page,
+               const NamePage& names) {
   if (!names.more || names.names.empty()) return;
   answer.add("Link", fmt::format("<{}?n={}&last={}>; rel=\"next\"", path, page.limit,
                                  percent_encode(names.names.back())));
@@ -65,7 +66,7 @@ Outcome Registry::get_catalog(Exchange& exchange) const {
   const auto page = page_request(exchange.query, options_.page);
   if (!page) return page.error();
   const NamePage names = store_.repositories(page->last, page->limit);
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   link_next(answer, "/v2/_catalog", *page, names);
   answer.add("Content-Type", "application/json");
   std::string body = R"({"repositories":)";
@@ -80,7 +81,7 @@ Outcome Registry::get_tags(Exchange& exchange) const {
   if (!page) return page.error();
   const auto names = store_.tags(exchange.repository(), page->last, page->limit);
   if (!names) return name_unknown(exchange.repository());
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   link_next(answer, fmt::format("/v2/{}/tags/list", exchange.repository()), *page, *names);
   answer.add("Content-Type", "application/json");
   std::string body = R"({"name":)";
@@ -96,7 +97,7 @@ Outcome Registry::get_referrers(Exchange& exchange) const {
   const auto digest = parse_digest(exchange.reference());
   if (!digest) return digest.error();
   const auto wanted = exchange.query.find("artifactType");
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   answer.add("Content-Type", oci::kOciIndex);
   if (wanted) answer.add("OCI-Filters-Applied", "artifactType");
   std::string body =

@@ -54,22 +54,37 @@ Result<Target, RegistryError> find_target(const std::string& reference, const Qu
   return target;
 }
 
+// All Via fields as one list.
+std::string via_of(const http::RequestHead& request) {
+  std::string via;
+  request.headers.for_each("Via", [&](std::string_view value) {
+    if (!via.empty()) via += ", ";
+    via += value;
+  });
+  return via;
+}
+
 }  // namespace
 
 net::Task<Outcome> Registry::get_manifest(Exchange& exchange) {
   const std::string& reference = exchange.reference();
   if (!oci::is_manifest_reference(reference)) co_return manifest_unknown(reference);
-  if (source_ != nullptr) co_await source_->refresh(exchange.call.loop, exchange.repository(), reference);
+  Checked<void> refreshed;
+  if (source_ != nullptr) {
+    refreshed = co_await source_->refresh(exchange.call.loop, exchange.repository(), reference,
+                                          via_of(exchange.request()));
+  }
   const auto digest = oci::Digest::parse(reference);
   const auto found = digest ? store_.manifest(exchange.repository(), *digest)
                             : store_.manifest(exchange.repository(), std::string_view(reference));
   if (!found && found.error().fault == StoreFault::unknown) {
+    if (!refreshed) co_return upstream_failed(refreshed.error().message);
     if (!store_.has_repository(exchange.repository())) co_return name_unknown(exchange.repository());
     co_return manifest_unknown(reference);
   }
   if (!found) co_return storage_failed(found.error());
   const std::string text = found->digest.text();
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   answer.add("Content-Type", found->media_type);
   answer.add("Docker-Content-Digest", text);
   answer.add("ETag", "\"" + text + "\"");
@@ -106,7 +121,7 @@ net::Task<Outcome> Registry::put_manifest(Exchange& exchange) {
   };
   const auto stored = store_.durable() ? co_await workers_.run(exchange.call.loop, put) : put();
   if (!stored) co_return storage_failed(stored.error());
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   answer.status = 201;
   const std::string digest = target->digest.text();
   answer.add("Location", fmt::format("/v2/{}/manifests/{}", exchange.repository(), digest));

@@ -32,7 +32,7 @@ std::string stored_range(const UploadSession& session) {
   return fmt::format("0-{}", size == 0 ? 0 : size - 1);
 }
 
-void created_blob(http::Answer& answer, std::string_view repository, std::string_view digest) {
+void created_blob(http::ServerAnswer& answer, std::string_view repository, std::string_view digest) {
   answer.status = 201;
   answer.add("Location", fmt::format("/v2/{}/blobs/{}", repository, digest));
   answer.add("Docker-Content-Digest", digest);
@@ -43,7 +43,7 @@ const RegistryError kBusy{409, "BLOB_UPLOAD_INVALID", "another request is adding
 }  // namespace
 
 void Registry::accept_upload(Exchange& exchange, const UploadSession& session, int status) const {
-  http::Answer& answer = exchange.answer();
+  http::ServerAnswer& answer = exchange.answer();
   answer.status = status;
   answer.add("Location", upload_path(session));
   answer.add("Range", stored_range(session));

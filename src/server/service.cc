@@ -11,6 +11,7 @@
 #include "server/access_log.h"
 #include "server/faults.h"
 #include "server/site.h"
+#include "server/sync.h"
 
 namespace plimsoll::server {
 
@@ -19,6 +20,7 @@ struct Service::Parts {
   std::unique_ptr<Store> store;
   std::unique_ptr<Workers> workers;
   std::unique_ptr<Registry> registry;
+  std::unique_ptr<Sync> sync;
   std::optional<Htpasswd> users;
   std::unique_ptr<Tokens> tokens;
   std::unique_ptr<TokenService> token_service;
@@ -33,6 +35,8 @@ struct Service::Parts {
   std::mutex mutex;
   std::condition_variable_any ending;
   std::jthread expiry;
+
+  Checked<void> start_sync(const ServiceOptions& options);
 };
 
 namespace {
@@ -45,6 +49,19 @@ Checked<std::unique_ptr<Store>> open_store(const ServiceOptions& options) {
 }
 
 }  // namespace
+
+Checked<void> Service::Parts::start_sync(const ServiceOptions& options) {
+  if (options.sync_from.empty()) return {};
+  for (const auto& origin : options.sync_from) {
+    if (!leads_to(origin, options.server.listen)) continue;
+    return Refusal{fmt::format("--sync-from: {} is this server itself", origin.url.origin())};
+  }
+  auto started = Sync::start(options.sync_from, *store, *workers, options.server.io, options.sync_report);
+  if (!started) return started.error();
+  sync = std::move(*started);
+  registry->set_source(sync.get());
+  return {};
+}
 
 Service::Service() : parts_(std::make_unique<Parts>()) {}
 
@@ -65,6 +82,7 @@ Checked<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) 
   RegistryOptions registry = options.registry;
   if (const auto least = parts.script->chunk_minimum()) registry.chunk_minimum = *least;
   parts.registry = std::make_unique<Registry>(*parts.store, *parts.workers, registry);
+  if (auto synced = parts.start_sync(options); !synced) return synced.error();
   http::Handler* api = parts.registry.get();
   if (!options.htpasswd.empty()) {
     auto users = Htpasswd::load(options.htpasswd);
@@ -82,6 +100,7 @@ Checked<std::unique_ptr<Service>> Service::start(const ServiceOptions& options) 
   }
   parts.site = std::make_unique<Site>(*api, parts.metrics, *parts.store, parts.registry->sessions());
   parts.site->set_token_service(parts.token_service.get());
+  if (parts.sync) parts.metrics.set_sync(&parts.sync->counts());
   for (const auto& [prefix, directory] : options.files) {
     auto files = StaticFiles::open(prefix, directory, *parts.workers);
     if (!files) return Refusal{files.error()};
@@ -131,6 +150,8 @@ std::string Service::url() const {
 }
 
 void Service::drain(Nanos patience) {
+  // Requests that wait for a copy are in flight: both end by the same time.
+  if (parts_->sync) parts_->sync->request_stop(patience);
   if (parts_->server) parts_->server->drain(patience);
   if (parts_->store) parts_->store->flush();
 }

@@ -2,6 +2,7 @@
 // and the server around them. Tests and other commands start the same in-process.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "server/registry.h"
 #include "server/server.h"
+#include "server/sync_origin.h"
 
 namespace plimsoll::server {
 
@@ -28,6 +30,8 @@ struct ServiceOptions {
   bool access_log_json = false;
   std::vector<std::string> faults;  // scripts, see faults.h
   std::uint64_t fault_seed = 1;
+  std::vector<SyncOrigin> sync_from;                       // asked in this order
+  std::function<void(std::string_view)> sync_report = {};  // hears of upstream failures, in any thread
 };
 
 class Service {

@@ -70,7 +70,7 @@ std::string escape_html(std::string_view text) {
   return out;
 }
 
-void answer_text(http::Answer& answer, int status, std::string_view text) {
+void answer_text(http::ServerAnswer& answer, int status, std::string_view text) {
   answer.status = status;
   answer.add("Content-Type", "text/plain; charset=utf-8");
   answer.body = http::Payload::of_static(text);
@@ -204,7 +204,7 @@ std::shared_ptr<StaticFiles::Entry> StaticFiles::load(const std::string& path) {
 }
 
 net::Task<void> StaticFiles::handle(http::Call& call) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   using http::Method;
   const Method method = call.request.method;
   if (method == Method::options) {
@@ -241,7 +241,7 @@ net::Task<void> StaticFiles::handle(http::Call& call) {
 }
 
 net::Task<void> StaticFiles::answer_file(http::Call& call, std::shared_ptr<Entry> entry) {
-  http::Answer& answer = call.answer;
+  http::ServerAnswer& answer = call.answer;
   const http::Headers& headers = call.request.headers;
   answer.add("Content-Type", entry->type);
   answer.add("Last-Modified", entry->modified);
@@ -294,7 +294,7 @@ net::Task<void> StaticFiles::answer_file(http::Call& call, std::shared_ptr<Entry
   answer_with_content(call.request, answer, content, etag);
 }
 
-void StaticFiles::answer_listing(http::Answer& answer, const std::string& path) {
+void StaticFiles::answer_listing(http::ServerAnswer& answer, const std::string& path) {
   const int descriptor = open_beneath(directory_.descriptor(), path);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(descriptor < 0 ? nullptr : fdopendir(descriptor),
                                                       &closedir);

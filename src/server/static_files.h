@@ -37,7 +37,7 @@ class StaticFiles final : public http::Handler {
   // By path below the directory ("" is the directory itself); nullptr where there is none, or none to be read.
   std::shared_ptr<Entry> find(const std::string& path);
   std::shared_ptr<Entry> load(const std::string& path);
-  void answer_listing(http::Answer& answer, const std::string& path);
+  void answer_listing(http::ServerAnswer& answer, const std::string& path);
   net::Task<void> answer_file(http::Call& call, std::shared_ptr<Entry> entry);
 
   std::string prefix_;

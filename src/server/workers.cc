@@ -39,6 +39,13 @@ void Workers::submit(net::Loop& loop, std::coroutine_handle<> waiting, std::func
   wake_.notify_one();
 }
 
+// Under the lock to its end: the loop, once it has been told, may end and be detached.
+void Workers::hand_back(net::Loop& loop, std::coroutine_handle<> waiting) {
+  const std::lock_guard lock(mutex_);
+  done_[&loop].push_back(waiting);
+  loop.wake_up();
+}
+
 void Workers::deliver(net::Loop& loop) {
   std::vector<std::coroutine_handle<>> ready;
   {
@@ -58,10 +65,7 @@ void Workers::work(const std::stop_token& stop) {
       tasks_.pop();
     }
     task.work();
-    // Under the lock: the loop, once it has been told, may end and be detached.
-    const std::lock_guard lock(mutex_);
-    done_[task.loop].push_back(task.waiting);
-    task.loop->wake_up();
+    hand_back(*task.loop, task.waiting);
   }
 }
 

@@ -32,6 +32,9 @@ class Workers {
   void attach(net::Loop& loop, std::function<void()> also = {});
   void detach(net::Loop& loop);
 
+  // From any thread: the coroutine goes on in its loop's.
+  void hand_back(net::Loop& loop, std::coroutine_handle<> waiting);
+
   template <class Work>
   auto run(net::Loop& loop, Work work) {
     return Job<Work>(*this, loop, std::move(work));

@@ -16,9 +16,11 @@
 #include "oci/image.h"
 #include "oci/registry_client.h"
 
-namespace plimsoll::workload {
-
+namespace plimsoll::oci {
 class AddressTally;
+}
+
+namespace plimsoll::workload {
 
 // How a test uploads blobs.
 enum class UploadKind : std::uint8_t { put, post, stream, chunk };
@@ -72,7 +74,7 @@ struct RegistryTarget {
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<LayerTally> layers = std::make_shared<LayerTally>();  // of measured pushes, by all threads
   // Connections by address; filled by what `connectors` makes.
-  std::shared_ptr<AddressTally> tally;
+  std::shared_ptr<oci::AddressTally> tally;
   // Makes the connectors of one thread.
   std::function<std::unique_ptr<oci::Connectors>(int thread)> connectors;
 

@@ -1,8 +1,8 @@
-#include "workload/origin_connectors.h"
+#include "oci/origin_connectors.h"
 
 #include <algorithm>
 
-namespace plimsoll::workload {
+namespace plimsoll::oci {
 namespace {
 
 // Stands for an origin whose name does not resolve: every attempt fails with that.
@@ -55,4 +55,4 @@ http::Connector& OriginConnectors::to(const http::Url& origin) {
   return *by_origin_.emplace(key, std::move(made)).first->second;
 }
 
-}  // namespace plimsoll::workload
+}  // namespace plimsoll::oci

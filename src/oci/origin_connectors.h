@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "http/transport.h"
-#include "oci/registry_client.h"
+#include "oci/connectors.h"
 
-namespace plimsoll::workload {
+namespace plimsoll::oci {
 
 // Connections by address, over all threads of a run. Threads add theirs when they end.
 class AddressTally {
@@ -28,7 +28,7 @@ class AddressTally {
   std::vector<Entry> entries_;
 };
 
-class OriginConnectors final : public oci::Connectors {
+class OriginConnectors final : public Connectors {
  public:
   // Connections to `counted` go into the tally.
   OriginConnectors(const http::Transport& transport, int thread, http::Url counted,
@@ -49,4 +49,4 @@ class OriginConnectors final : public oci::Connectors {
   http::OriginConnector* counted_connector_ = nullptr;
 };
 
-}  // namespace plimsoll::workload
+}  // namespace plimsoll::oci
