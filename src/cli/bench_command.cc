@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <thread>
 #include <utility>
 
 #include "base/random.h"
 #include "base/units.h"
 #include "cli/bench_options.h"
-#include "cli/embedded_registry.h"
+#include "cli/embedded_target.h"
 #include "cli/images_run.h"
 #include "cli/interrupt.h"
 #include "cli/live_view.h"
@@ -63,8 +62,7 @@ class BenchCommand final : public Command {
       images_ = std::move(*plan);
       return measure({}, command_line);
     }
-    const auto selection =
-        select_tests(options_.test_regex, options_.list_tests || !options_.upstream_url.empty());
+    const auto selection = select_tests(options_.test_regex, can_sync());
     if (!selection) return refuse(selection.error().message);
     if (options_.list_tests) {
       for (const auto* test : selection->chosen) fmt::print("{}\n", test->name);
@@ -80,17 +78,26 @@ class BenchCommand final : public Command {
   }
 
  private:
+  // The embedded registry can have an upstream, which is started where a test that was asked for needs it.
+  bool can_sync() const {
+    const bool embedded = options_.url.empty() && !options_.test_regex.empty();
+    return options_.list_tests || !options_.upstream_url.empty() || embedded;
+  }
+
   // The embedded registry in a process of its own, which leaves the generator a core.
   Exit measure_embedded(const Selection& selection, const std::string& command_line) {
     if (!options_.requests_given && options_.duration == Nanos{}) {
-      // Enough for a first look in some ten seconds.
-      options_.requests = 8;
-      options_.concurrency = std::max(options_.concurrency, 4);
+      // Enough for a first look in some ten seconds; images that are synced are large.
+      const bool syncs = std::ranges::any_of(
+          selection.chosen, [](const auto* test) { return test->kind == workload::RegistryTestKind::sync; });
+      options_.requests = syncs ? 2 : 8;
+      options_.concurrency = std::max(options_.concurrency, syncs ? 1 : 4);
     }
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    auto registry = EmbeddedRegistry::start({"--threads", fmt::format("{}", cores > 2 ? cores - 1 : 1)});
+    auto registry = EmbeddedTarget::start(selection.chosen, options_.requests, options_.concurrency,
+                                          options_.upstream_url);
     if (!registry) return refuse(registry.error().message);
     options_.url = registry->url();
+    if (options_.upstream_url.empty()) options_.upstream_url = registry->upstream_url();
     const Exit ended = measure(selection, command_line);
     if (!options_.quiet && options_.outputs.empty()) print_verdict();
     return ended;

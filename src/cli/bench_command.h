@@ -19,6 +19,8 @@ inline constexpr std::string_view kBenchExamples =
     "      half a minute of pulls, with the result record in a file\n"
     "  plimsoll bench -t '^On-demand Sync 100MB$' -u http://127.0.0.1:9000 http://127.0.0.1:8080\n"
     "      cold and warm pulls through a registry that syncs from another\n"
+    "  plimsoll bench -t '^On-demand Sync'\n"
+    "      the same with an embedded registry that syncs from another one\n"
     "  plimsoll bench -c 200 --platform linux/amd64 --images registry.example/team/app:1.2\n"
     "      a storm: two hundred docker clients pull one image that is there\n"
     "  plimsoll bench --images images.txt --cold --client containerd -c 8 https://registry.example\n"

@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "base/units.h"
 #include "cli/options.h"
@@ -23,6 +28,30 @@ void raise_descriptor_limit() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+// A new directory below the system's one for temporary files, which goes with this object.
+class TemporaryRoot {
+ public:
+  static Checked<TemporaryRoot> make() {
+    std::error_code error;
+    std::string pattern = std::filesystem::temp_directory_path(error) / "plimsoll-serve-XXXXXX";
+    if (mkdtemp(pattern.data()) != nullptr) return TemporaryRoot(std::move(pattern));
+    return Refusal{fmt::format("--temporary: cannot make {}: {}", pattern, std::strerror(errno))};
+  }
+  TemporaryRoot(TemporaryRoot&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryRoot& operator=(TemporaryRoot&&) = delete;
+  TemporaryRoot(const TemporaryRoot&) = delete;
+  TemporaryRoot& operator=(const TemporaryRoot&) = delete;
+  ~TemporaryRoot() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryRoot(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
 
 class ServeCommand final : public Command {
  public:
@@ -41,6 +70,7 @@ class ServeCommand final : public Command {
   Nanos drain_ = std::chrono::seconds(10);
   bool quiet_ = false;
   bool end_with_parent_ = false;
+  bool temporary_ = false;
 };
 
 void ServeCommand::declare(CLI::App& app) {
@@ -55,6 +85,9 @@ void ServeCommand::declare(CLI::App& app) {
                      ->type_name("LIMIT")
                      ->expected(0, 1);
   memory->excludes(root);
+  app.add_flag("--temporary", temporary_, "Keep everything in a directory that is removed at the end")
+      ->excludes(root)
+      ->excludes(memory);
   app.add_flag("--fsync", options_.fsync, "Acknowledge only what a power loss cannot take (with --root)")
       ->needs(root);
   add_duration(app, "--upload-expiry", options_.upload_expiry,
@@ -140,6 +173,13 @@ Exit ServeCommand::run(const std::string& /*command_line*/) {
   sigemptyset(&ending);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  // Outlives the service.
+  std::optional<TemporaryRoot> root;
+  if (temporary_) {
+    auto made = TemporaryRoot::make();
+    if (!made) return refuse(made.error().message);
+    options_.root = root.emplace(std::move(*made)).path();
+  }
   auto service = server::Service::start(options_);
   if (!service) return refuse(service.error().message);
   if (!quiet_) {

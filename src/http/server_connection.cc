@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "http/render.h"
+#include "net/socket.h"
 
 namespace plimsoll::http {
 namespace {
@@ -262,6 +263,9 @@ net::Task<bool> ServerConnection::send_body(bool bodiless, Delivery::Framing fra
     body_sent_ = body.size;
     co_return (co_await stream_->send(out_, {}, progress())).has_value();
   }
+  // A head by itself would be a segment, and a wake-up of the client, of its own.
+  const bool corked = delivery == nullptr && !bodiless;
+  if (corked) net::set_cork(stream_->descriptor(), true);
   if (!co_await stream_->send(out_, {}, progress())) co_return false;
   if (bodiless) co_return true;
   bool cut = false;
@@ -281,6 +285,7 @@ net::Task<bool> ServerConnection::send_body(bool bodiless, Delivery::Framing fra
   } else {
     sent = co_await send_piece(body);
   }
+  if (corked) net::set_cork(stream_->descriptor(), false);
   if (cut) {
     keep_ = false;
     if (delivery->reset) stream_->reset_on_close();

@@ -100,6 +100,11 @@ Error stream_error(int errno_value) {
   return socket_error(errno_value);
 }
 
+void set_cork(int fd, bool on) {
+  const int value = on ? 1 : 0;
+  setsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
 void set_no_delay(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -39,6 +39,10 @@ class Socket : public Stream {
 // answered) is not one of connecting.
 Error stream_error(int errno_value);
 
+// Holds back what does not fill a segment until it is turned off (TCP_CORK): a head goes out with the file that follows
+// it. Accepts failure (Unix sockets).
+void set_cork(int fd, bool on);
+
 // Options that every connection of ours has: no delay. Accepts failure (Unix sockets).
 void set_no_delay(int fd);
 

@@ -70,8 +70,9 @@ class Registry final : public http::Handler {
   net::Task<Outcome> put_upload(Exchange& exchange);
   Outcome delete_upload(Exchange& exchange);
 
-  // Adds the request's body to the upload.
+  // Adds the request's body to the upload; the rest of a large one while a worker hashes and stores what came before.
   net::Task<Outcome> receive(Exchange& exchange, Upload& upload);
+  net::Task<Outcome> receive_rest(Exchange& exchange, Upload& upload);
   // Checks the upload's digest and makes it a blob.
   net::Task<Outcome> finish_upload(Exchange& exchange, Upload& upload, const oci::Digest& digest);
   Outcome check_chunk(Exchange& exchange, UploadSession& session);

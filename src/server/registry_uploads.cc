@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "net/scope.h"
 #include "server/registry_exchange.h"
 
 namespace plimsoll::server {
@@ -38,6 +39,16 @@ void created_blob(http::ServerAnswer& answer, std::string_view repository, std::
   answer.add("Docker-Content-Digest", digest);
 }
 
+constexpr std::uint64_t kHere = 1024 * 1024;     // of a body: handing it over would cost more than it gains
+constexpr std::size_t kHandedOver = 512 * 1024;  // at a time
+
+const RegistryError kBroken{400, "BLOB_UPLOAD_INVALID", "the body did not arrive whole"};
+
+net::Task<void> append_beside(Workers& workers, net::Loop& loop, Upload& upload, const std::string& bytes,
+                              Stored<void>& outcome) {
+  outcome = co_await workers.run(loop, [&] { return upload.append(bytes); });
+}
+
 const RegistryError kBusy{409, "BLOB_UPLOAD_INVALID", "another request is adding to this upload"};
 
 }  // namespace
@@ -51,12 +62,36 @@ void Registry::accept_upload(Exchange& exchange, const UploadSession& session, i
 }
 
 net::Task<Outcome> Registry::receive(Exchange& exchange, Upload& upload) {
-  for (;;) {
+  for (std::uint64_t here = 0; here < kHere || !workers_.parallel();) {
     const auto piece = co_await exchange.call.body.read();
-    if (!piece) co_return RegistryError{400, "BLOB_UPLOAD_INVALID", "the body did not arrive whole"};
+    if (!piece) co_return kBroken;
     if (piece->empty()) co_return Outcome{};
+    here += piece->size();
     if (const auto appended = upload.append(*piece); !appended) co_return storage_failed(appended.error());
   }
+  co_return co_await receive_rest(exchange, upload);
+}
+
+net::Task<Outcome> Registry::receive_rest(Exchange& exchange, Upload& upload) {
+  std::string arriving;
+  std::string storing;
+  Stored<void> stored;
+  net::TaskScope scope;
+  for (;;) {
+    const auto piece = co_await exchange.call.body.read();
+    if (piece) arriving.append(*piece);
+    const bool more = piece && !piece->empty();
+    if (more && arriving.size() < kHandedOver) continue;
+    co_await scope.join();
+    if (!stored) co_return storage_failed(stored.error());
+    if (!piece) co_return kBroken;
+    if (!more) break;
+    std::swap(arriving, storing);
+    arriving.clear();
+    scope.spawn(append_beside(workers_, exchange.call.loop, upload, storing, stored));
+  }
+  if (const auto appended = upload.append(arriving); !appended) co_return storage_failed(appended.error());
+  co_return Outcome{};
 }
 
 net::Task<Outcome> Registry::finish_upload(Exchange& exchange, Upload& upload, const oci::Digest& digest) {

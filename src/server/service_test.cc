@@ -82,16 +82,33 @@ TEST(ServiceTest, MalformedRequestsEndInA4xxAndAClose) {
   EXPECT_EQ(status_of(talk(*service, good)), 200);
 }
 
-TEST(ServiceTest, ABadChunkEndsTheRequestAndTheConnection) {
+TEST(ServiceTest, BadChunksEndTheRequestAndTheConnection) {
   const auto service = start();
-  const std::string answer =
-      talk(*service,
-           "POST "
-           "/v2/a/blobs/uploads/"
-           "?digest=sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 HTTP/1.1\r\n"
-           "Host: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n\r\nGET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n");
-  EXPECT_EQ(status_of(answer), 400);
-  EXPECT_EQ(count(answer, "HTTP/1.1 "), 1U);
+  const std::string head = "POST /v2/a/blobs/uploads/?digest=" + oci::Digest::of("abc").text() +
+                           " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string chunks :
+       {"xyz\r\nabc\r\n0\r\n\r\n", "-3\r\nabc\r\n0\r\n\r\n", "0x3\r\nabc\r\n0\r\n\r\n",
+        "\r\nabc\r\n0\r\n\r\n", "3\nabc\r\n0\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "3\r\nabc0\r\n\r\n",
+        "10000000000000003\r\nabc\r\n0\r\n\r\n", "3\r\nabc\r\n0\r\nX\rY: z\r\n\r\n"}) {
+    const std::string answer = talk(*service, head + chunks + "GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(status_of(answer), 400) << chunks << "\n" << answer;
+    EXPECT_EQ(count(answer, "HTTP/1.1 "), 1U) << chunks << "\n" << answer;
+  }
+}
+
+TEST(ServiceTest, TargetsInOtherForms) {
+  const auto service = start();
+  struct Case {
+    const char* line;
+    int status;
+  };
+  for (const auto& [line, status] :
+       {Case{"GET http://a/v2/", 200}, Case{"GET http://b/v2/", 200}, Case{"OPTIONS *", 204},
+        Case{"CONNECT a:1", 501}, Case{"GET a:1", 400}, Case{"GET ftp://a/v2/", 400}, Case{"GET v2/", 400},
+        Case{"CONNECT /v2/", 501}}) {
+    const std::string answer = talk(*service, std::string(line) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(status_of(answer), status) << line << "\n" << answer;
+  }
 }
 
 TEST(ServiceTest, AnswersPipelinedRequestsInOrder) {
@@ -115,6 +132,25 @@ TEST(ServiceTest, BodiesInChunksOneByteAtATime) {
                          oci::Digest::of("abc").text() + " HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(status_of(answer), 201);
   EXPECT_TRUE(answer.ends_with("\r\n\r\nabc")) << answer;
+}
+
+TEST(ServiceTest, LargeBodiesArriveWhole) {
+  const auto service = start();
+  std::string content(5'000'000, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 2654435761U >> 13);
+  const std::string digest = oci::Digest::of(content).text();
+  const std::string head =
+      "POST /v2/a/blobs/uploads/?digest=" + digest + " HTTP/1.1\r\nHost: a\r\nContent-Length: 5000000\r\n";
+  const std::string get = "GET /v2/a/blobs/" + digest + " HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string answer = talk(*service, head + "\r\n" + content + get);
+  EXPECT_EQ(status_of(answer), 201);
+  EXPECT_TRUE(answer.ends_with(content));
+  // One that ends early, and one of other content.
+  EXPECT_EQ(status_of(talk(*service, head + "\r\n" + content.substr(1000))), 400);
+  content.back() ^= 1;
+  const std::string other = talk(*service, head + "Connection: close\r\n\r\n" + content);
+  EXPECT_EQ(status_of(other), 400);
+  EXPECT_TRUE(other.contains("DIGEST_INVALID")) << other.substr(0, 300);
 }
 
 TEST(ServiceTest, HeadHasTheLengthAndNoBody) {

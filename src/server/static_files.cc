@@ -103,6 +103,11 @@ struct StaticFiles::Entry {
   http::Payload deflate;
 
   bool directory() const { return S_ISDIR(status.st_mode); }
+  // What was packed before; of size 0 where nothing was.
+  http::Payload packed(std::string_view coding) {
+    const std::lock_guard lock(mutex);
+    return coding == "gzip" ? gzip : deflate;
+  }
 };
 
 std::string_view content_type_of(std::string_view name) {
@@ -265,7 +270,10 @@ net::Task<void> StaticFiles::answer_file(http::Call& call, std::shared_ptr<Entry
         }
         return kept;
       };
-      const auto packed = content.size > kCompressHere ? co_await workers_.run(call.loop, make) : make();
+      auto packed = entry->packed(coding);
+      if (packed.size == 0) {
+        packed = content.size > kCompressHere ? co_await workers_.run(call.loop, make) : make();
+      }
       if (packed.size > 0) {
         content = packed;
         answer.add("Content-Encoding", coding);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -83,7 +84,7 @@ net::Task<void> Sync::serve() {
   constexpr Error kEnding{ErrorKind::cancelled, 0, "the server ends"};
   // A copy that is cut goes on to its next request, which is cut in turn.
   while (scope_.running() > 0) {
-    if (now() >= cut_at_) loop_->abort_streams(kEnding);
+    if (now() >= cut_at_.load()) loop_->abort_streams(kEnding);
     co_await loop_->sleep_for(2ms);
   }
 }
@@ -91,7 +92,7 @@ net::Task<void> Sync::serve() {
 void Sync::request_stop(Nanos patience) {
   const std::lock_guard lock(mutex_);
   const Instant cut_at = now() + patience;
-  cut_at_ = closed_ ? std::min(cut_at_, cut_at) : cut_at;
+  cut_at_ = closed_ ? std::min(cut_at_.load(), cut_at) : cut_at;
   closed_ = true;
   if (loop_) loop_->wake_up();
 }

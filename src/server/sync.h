@@ -9,6 +9,7 @@
 // waits for a copy that a direct client started: two servers that copy from each other would wait for ever.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -84,7 +85,7 @@ class Sync final : public ManifestSource {
   std::mutex mutex_;  // of what follows
   std::vector<Asked*> arrived_;
   bool closed_ = false;
-  Instant cut_at_{};
+  std::atomic<Instant> cut_at_{};
   std::jthread thread_;
 };
 

@@ -1,10 +1,21 @@
 #include "server/workers.h"
 
+#include <sched.h>
+
 #include <utility>
 
 namespace plimsoll::server {
+namespace {
 
-Workers::Workers(unsigned threads) {
+int cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+}  // namespace
+
+Workers::Workers(unsigned threads) : parallel_(cores() > 1) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
   }

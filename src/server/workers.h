@@ -32,6 +32,9 @@ class Workers {
   void attach(net::Loop& loop, std::function<void()> also = {});
   void detach(net::Loop& loop);
 
+  // More than one core is there: work that is handed over goes on beside the loop.
+  bool parallel() const { return parallel_; }
+
   // From any thread: the coroutine goes on in its loop's.
   void hand_back(net::Loop& loop, std::coroutine_handle<> waiting);
 
@@ -70,6 +73,7 @@ class Workers {
   void deliver(net::Loop& loop);
   void work(const std::stop_token& stop);
 
+  bool parallel_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::queue<Task> tasks_;

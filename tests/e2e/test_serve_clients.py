@@ -89,6 +89,35 @@ def test_bench_runs_against_it(plimsoll, serve, tmp_path):
     assert server.request("GET", "/v2/_catalog").content == b'{"repositories":[]}\n'
 
 
+def test_crane_as_go_client(image, tmp_path):
+    if shutil.which("crane") is None:
+        pytest.skip("crane is not installed: it is a Go module, github.com/google/go-containerregistry/cmd/crane")
+    server, manifest = image
+    ref = f"{server.host}/team/app"
+    assert run("crane", "digest", "--insecure", f"{ref}:v1", check=0).stdout.strip() == digest_of(manifest)
+    run("crane", "pull", "--insecure", "--format", "oci", f"{ref}:v1", tmp_path / "out", check=0)
+    run("crane", "push", "--insecure", tmp_path / "out", f"{ref}/again:v2", check=0)
+    run("crane", "copy", "--insecure", f"{ref}:v1", f"{ref}:v3", check=0)
+    assert run("crane", "ls", "--insecure", ref, check=0).stdout.split() == ["v1", "v3"]
+    assert "team/app/again" in run("crane", "catalog", "--insecure", server.host, check=0).stdout
+    run("crane", "delete", "--insecure", f"{ref}:v3", check=0)
+
+
+def test_oras_as_go_client(image, tmp_path):
+    if shutil.which("oras") is None:
+        pytest.skip("oras is not installed: it is a Go module, oras.land/oras/cmd/oras")
+    server, manifest = image
+    subject = f"{server.host}/team/app@{digest_of(manifest)}"
+    (tmp_path / "sbom.json").write_text('{"a":1}')
+    run("oras", "attach", "--plain-http", "--artifact-type", "example/sbom", subject, "sbom.json:application/json", cwd=tmp_path, check=0)
+    assert "example/sbom" in run("oras", "discover", "--plain-http", subject, check=0).stdout
+    run("oras", "push", "--plain-http", f"{server.host}/files:v1", "sbom.json:application/json", cwd=tmp_path, check=0)
+    (tmp_path / "out").mkdir()
+    run("oras", "pull", "--plain-http", f"{server.host}/files:v1", "-o", tmp_path / "out", check=0)
+    assert (tmp_path / "out" / "sbom.json").read_text() == '{"a":1}'
+    assert run("oras", "repo", "tags", "--plain-http", f"{server.host}/files", check=0).stdout.split() == ["v1"]
+
+
 @pytest.mark.parametrize("mode", ["basic", "token"])
 def test_clients_log_in(serve, htpasswd, tmp_path, mode):
     server = serve("--htpasswd", htpasswd, *(["--token-auth"] if mode == "token" else []))

@@ -1,6 +1,9 @@
 """`plimsoll serve --sync-from`: real clients through a server that copies from another on demand."""
 import json
+import os
 import re
+import subprocess
+import time
 
 import pytest
 
@@ -66,13 +69,35 @@ def test_it_trusts_the_upstreams_certificate_when_told(serve, certificate, tmp_p
     assert serve("--sync-from", upstream.url).request("GET", f"/v2/app/manifests/{digest_of(b'x')}").status == 502
 
 
-def test_bench_measures_it(plimsoll, serve, tmp_path):
-    upstream = serve("--memory", "1GiB")
-    target = serve("--memory", "1GiB", "--sync-from", upstream.url)
-    done = run(plimsoll, "bench", "-n", "1", "-t", "^On-demand Sync 100MB$", "-u", upstream.url, target.url, cwd=tmp_path, check=0)
+def test_bench_brings_an_upstream_along(plimsoll, tmp_path):
+    done = run(plimsoll, "bench", "-n", "1", "-t", "^On-demand Sync 100MB$", "-o", "text", "-o", f"json={tmp_path}/result.json", cwd=tmp_path, check=0)
     assert re.search(r"Failed requests: +0\n", done.stdout), done.stdout
+    assert re.search(r"Part cold: +1 requests", done.stdout), done.stdout
     assert re.search(r"Part warm: +1 requests", done.stdout), done.stdout
-    assert figure(target, "plimsoll_sync_bytes_total") > 100 << 20
+    assert re.search(r"Upstream Registry URL: http://127", done.stdout), done.stdout
+    assert json.loads((tmp_path / "result.json").read_text())["tests"][0]["bytes"]["body_received"] > 100 << 20
+
+
+def eventually(holds):
+    for _ in range(1000):
+        if holds():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_does_not_fit_into_memory_lies_in_files_that_go(plimsoll, tmp_path):
+    """Images that no memory holds are said to be on disk before anything is pushed; a killed bench leaves none there."""
+    program = subprocess.Popen([plimsoll, "bench", "-n", "100000", "-t", "^On-demand Sync 1GB$"], cwd=tmp_path, text=True,
+                               env=os.environ | {"TMPDIR": str(tmp_path)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        line = program.stderr.readline()
+        assert "do not fit into memory" in line and str(tmp_path) in line, line
+        assert eventually(lambda: len(list(tmp_path.glob("plimsoll-serve-*"))) == 2)
+    finally:
+        program.kill()
+        program.communicate(timeout=60)
+    assert eventually(lambda: not list(tmp_path.glob("plimsoll-serve-*")))
 
 
 @pytest.mark.parametrize("setting, why", [
