@@ -25,9 +25,9 @@
 #include "cli/sweep_options.h"
 #include "cli/sweep_plan.h"
 #include "load/run.h"
+#include "oci/origin_connectors.h"
 #include "stats/record_json.h"
 #include "workload/campaign.h"
-#include "workload/origin_connectors.h"
 
 namespace plimsoll::cli {
 namespace {
