@@ -43,17 +43,30 @@ void declare_load(CLI::App& app, BenchOptions& o) {
 }
 
 void declare_protocol(CLI::App& app, BenchOptions& o) {
-  app.add_option("--upload", o.upload,
-                 "How blobs are pushed: put, post, stream, chunk (default: as the test says)")
+  app.add_option(
+         "--upload", o.upload,
+         "How blobs are pushed: put, post, stream, chunk, or auto: what the registry takes, tried before "
+         "anything is measured (default: put for Push Monolith, stream for Push Chunk)")
       ->type_name("KIND")
-      ->check(one_of({"put", "post", "stream", "chunk"}));
+      ->check(one_of({"put", "post", "stream", "chunk", "auto"}));
   add_size(app, "--chunk-size", o.chunk_size,
            "Size of chunks; implies --upload chunk for Push Chunk Streamed");
+  app.add_option(
+         "--mount", o.mount,
+         "Pushes mount their blobs from a repository that was seeded before (cross), or from wherever the "
+         "registry has them (anonymous); what it does not mount is uploaded")
+      ->type_name("KIND")
+      ->check(one_of({"cross", "anonymous"}));
   app.add_flag("--same-content", o.same_content, "Push the same content again and again, as zb does");
   app.add_flag("--no-verify", o.no_verify,
                "Do not check digests of what is pulled; bodies are then not even copied");
-  add_count(app, "--retries", o.retries, 0, "Repeat after 429, 408, 5xx and lost connections (default 0)");
-  app.add_flag("--respect-retry-after", o.respect_retry_after, "Wait as long as Retry-After says");
+  add_count(
+      app, "--retries", o.retries, 0,
+      "Repeat a request so often after 429, 408, 5xx and lost connections, and resume uploads (default 0); "
+      "attempts and waiting are in the record");
+  app.add_flag(
+      "--respect-retry-after", o.respect_retry_after,
+      "Wait as long as Retry-After says: before a retry, or without retries before the next request");
   app.add_option("--ns", o.mirror_of, "The registry is a mirror of this host: send ns= on reads")
       ->type_name("HOST");
 }
@@ -63,7 +76,7 @@ void declare_images(CLI::App& app, BenchOptions& o) {
       app.add_option("--images", o.images,
                      "Pull these images, which are already there, in place of the suite: references, or "
                      "files that list them with weights; nothing is written")
-          ->type_name("FILE|REF...");
+          ->type_name("FILE|REF");
   app.add_option(
          "--client", o.client,
          "Pull as docker (3 layers at once), containerd (3 blobs at once) or serial does (default docker)")
@@ -80,10 +93,6 @@ void declare_images(CLI::App& app, BenchOptions& o) {
          "--keep-clients", o.keep_clients,
          "Workers keep connections and tokens from pull to pull (else every pull is a client of its own)")
       ->needs(images);
-  for (const char* other : {"--test-regex", "--list-tests", "--upstream-server-url", "--repo",
-                            "--skip-cleanup", "--upload", "--chunk-size", "--same-content"}) {
-    images->excludes(app.get_option(other));
-  }
 }
 
 void declare_output(CLI::App& app, BenchOptions& o) {

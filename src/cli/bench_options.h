@@ -33,7 +33,8 @@ struct BenchOptions {
   std::string source_ips;
   std::string upstream_url;
   std::string working_dir;
-  std::string upload;  // "", "put", "post", "stream", "chunk"
+  std::string upload;  // "", "put", "post", "stream", "chunk", "auto"
+  std::string mount;   // "", "cross", "anonymous"
   std::uint64_t chunk_size = 0;
   bool same_content = false;
   bool no_verify = false;

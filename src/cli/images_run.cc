@@ -9,8 +9,27 @@
 #include "workload/image_pull.h"
 
 namespace plimsoll::cli {
+namespace {
+
+// Options of the suite, which means nothing to pulls of what is there.
+std::string_view option_of_suite(const BenchOptions& o) {
+  if (!o.test_regex.empty()) return "--test-regex";
+  if (o.list_tests) return "--list-tests";
+  if (!o.upstream_url.empty()) return "--upstream-server-url";
+  if (!o.repository.empty()) return "--repo";
+  if (o.skip_cleanup) return "--skip-cleanup";
+  if (!o.upload.empty()) return "--upload";
+  if (o.chunk_size > 0) return "--chunk-size";
+  if (!o.mount.empty()) return "--mount";
+  if (o.same_content) return "--same-content";
+  return {};
+}
+
+}  // namespace
 
 Checked<ImagesPlan> plan_images(BenchOptions& options) {
+  if (const auto other = option_of_suite(options); !other.empty())
+    return Refusal{fmt::format("--images runs in place of the suite: it excludes {}", other)};
   // `--images app:1 app:2 http://127.0.0.1:5000`: the option takes the URL along, and gives it back.
   std::vector<std::string> given;
   for (std::string& word : options.images) {

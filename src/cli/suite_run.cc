@@ -4,6 +4,8 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <utility>
 
 #include "base/random.h"
@@ -14,6 +16,7 @@
 #include "oci/authenticator.h"
 #include "oci/origin_connectors.h"
 #include "oci/reference.h"
+#include "workload/upload_choice.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -123,6 +126,30 @@ std::optional<std::uint64_t> data_size_of(const workload::RegistryTest& test) {
     if (test.sizes[i] > 0) return workload::kSizeClasses[i].bytes;
   }
   return std::nullopt;
+}
+
+workload::MountKind mount_of(const BenchOptions& options) {
+  if (options.mount == "cross") return workload::MountKind::cross;
+  return options.mount == "anonymous" ? workload::MountKind::anonymous : workload::MountKind::none;
+}
+
+net::Task<void> choose_into(net::Loop& loop, const workload::RegistryTarget& target,
+                            const workload::Contents& contents, const workload::RegistryTest& test,
+                            Checked<workload::UploadChoice>& chosen) {
+  // The largest size tells what smaller ones may not: a proxy's limit on bodies.
+  const auto largest = static_cast<std::size_t>(std::bit_width(test.size_classes())) - 1;
+  chosen = co_await choose_upload(loop, target, contents, largest, test.upload);
+}
+
+// Tries on a loop of its own, before the run.
+Checked<workload::UploadChoice> try_uploads(const workload::RegistryTarget& target,
+                                            const workload::Contents& contents,
+                                            const workload::RegistryTest& test, net::IoKind io) {
+  auto loop = net::Loop::create(io);
+  if (!loop) return loop.error();
+  Checked<workload::UploadChoice> chosen = Refusal{""};
+  (*loop)->run(choose_into(**loop, target, contents, test, chosen));
+  return chosen;
 }
 
 }  // namespace
@@ -245,9 +272,27 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
   if (!contents) return contents.error();
   const double prepare = seconds(now() - start);
 
+  const bool syncs = chosen.kind == workload::RegistryTestKind::sync;
+  workload::UploadChoice choice{.kind = chosen.upload, .refused = {}};
+  const Instant trying = now();
+  if (options.upload == "auto") {
+    auto tried = try_uploads(syncs ? *upstream : target, *contents, chosen, options.connection.io);
+    if (!tried) return Refusal{fmt::format("{}: {}", test.name, tried.error().message)};
+    choice = std::move(*tried);
+    chosen.upload = choice.kind;
+  }
+  const double tried_for = seconds(now() - trying);
+
   load::Plan plan = plan_of(options, seed);
   plan.keep_samples = samples != nullptr;
   workload::RegistryTarget measured_target = target;
+  measured_target.seed_upload = chosen.upload;
+  measured_target.mount = mount_of(options);
+  std::optional<workload::RegistryTarget> seeded_upstream;
+  if (syncs) {
+    seeded_upstream = *upstream;
+    seeded_upstream->seed_upload = chosen.upload;
+  }
   if (chosen.kind == workload::RegistryTestKind::sync) {
     // A registry that syncs answers the first request only when it has copied the whole image.
     measured_target.options.timeout = std::max<Nanos>(target.options.timeout, std::chrono::minutes(30));
@@ -257,7 +302,7 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
                                       {.workers = plan.concurrency,
                                        .threads = plan.threads,
                                        .requests = plan.requests == 0 ? options.requests : plan.requests,
-                                       .upstream = upstream});
+                                       .upstream = seeded_upstream ? &*seeded_upstream : nullptr});
   auto measured = load::run(plan, *workload, stop, watch);
   if (!measured) return measured.error();
   io = measured->io;
@@ -269,6 +314,10 @@ Checked<stats::TestRecord> run_registry_test(const workload::RegistryTest& test,
   record.name = test.name;
   record.action = test.action();
   record.phases_s.prepare = prepare;
+  record.phases_s.setup += tried_for;
+  if (!choice.refused.empty()) record.details["upload_refused"] = choice.refused;
+  if (measured_target.mount != workload::MountKind::none && chosen.pushes())
+    record.details["mount"] = name(measured_target.mount);
   if (chosen.kind != workload::RegistryTestKind::catalog) record.upload = name(chosen.upload);
   if (const auto size = data_size_of(chosen)) record.details["data_size"] = fmt::format("{}", *size);
   if (options.legacy_timing) {

@@ -176,6 +176,9 @@ void Loop::delist(Stream& stream) {
 
 void Loop::abort_streams(const Error& error) {
   for (Stream* stream : streams_) stream->abort(error);
+  // Who sleeps between two exchanges wakes too, before its time.
+  for (Sleep& sleep : sleepers_) sleep.due = now_;
+  std::ranges::make_heap(sleepers_, std::greater<>());
 }
 
 Readable::~Readable() {

@@ -17,10 +17,12 @@ struct RegistryOptions {
   Nanos deadline = Nanos::max();                             // of one request
   std::vector<std::pair<std::string, std::string>> headers;  // added to every request to the registry itself
   std::string user_agent = "plimsoll";
-  std::string mirror_of;             // --ns: sent on reads of manifests and blobs; empty: none
-  int retries = 0;                   // after 429, 408, 5xx and lost connections
-  bool respect_retry_after = false;  // waits even without retries, before the next request
-  bool verify = true;                // pulled content is checked against its digest
+  std::string mirror_of;  // --ns: sent on reads of manifests and blobs; empty: none
+  int retries = 0;        // of a request, or of an upload's piece: after 429, 408, 5xx and lost connections
+  // Waits as long as Retry-After says: before a retry (else at most 30 s), and without retries before the next
+  // request.
+  bool respect_retry_after = false;
+  bool verify = true;  // pulled content is checked against its digest
   bool keep_alive = true;
 };
 

@@ -80,12 +80,14 @@ class Observed final : public StepObserver {
     steps.push_back(fmt::format("{} {}", name(step), report.status));
   }
   void note(NoteKind kind, const Detail& detail) override { notes.emplace_back(kind, detail); }
+  void waited(Nanos time) override { waits.push_back(time); }
   int count(NoteKind kind) const {
     return static_cast<int>(std::ranges::count(notes, kind, [](const auto& note) { return note.first; }));
   }
 
   std::vector<std::string> steps;
   std::vector<std::pair<NoteKind, Detail>> notes;
+  std::vector<Nanos> waits;
 };
 
 class RegistryClientTest : public testing::Test {

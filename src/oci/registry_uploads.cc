@@ -139,7 +139,7 @@ net::Task<bool> RegistryClient::State::has_blob(std::string_view repository, con
 }
 
 net::Task<Result<void>> RegistryClient::State::resume(Upload& upload, int attempt, const Call& call) {
-  co_await path.wait_to_retry(attempt, call, path.detail().text);
+  if (auto waited = co_await path.wait_to_retry(attempt, call, path.detail().text); !waited) co_return waited;
   const auto offset = co_await status(upload);
   if (!offset) co_return offset.error();
   path.note(NoteKind::resumed, call, fmt::format("from byte {}", *offset));
@@ -154,7 +154,9 @@ net::Task<Result<void>> RegistryClient::put_blob(Upload& upload, const http::Req
     const auto put = co_await s.close_upload(upload, rest, digest, put_step(role));
     if (put || !s.path.may_pass(put.error()) || attempt > s.path.options().retries) co_return put;
     const Call call = s.upload_call(put_step(role), http::Method::put, upload, rest);
-    if (auto resumed = co_await s.resume(upload, attempt, call); resumed) continue;
+    const auto resumed = co_await s.resume(upload, attempt, call);
+    if (resumed) continue;
+    if (resumed.error().kind == ErrorKind::cancelled) co_return resumed;
     // The session is gone: the answer may have been lost after the blob was stored.
     if (!co_await s.has_blob(upload.repository, digest)) co_return put;
     s.path.note(NoteKind::resumed, call, "the blob had been stored");
@@ -168,7 +170,8 @@ net::Task<Result<void>> RegistryClient::finish_upload(Upload& upload, const Dige
     const auto put = co_await s.close_upload(upload, kNothing, digest, put_step(role));
     if (put || !s.path.may_pass(put.error()) || attempt > s.path.options().retries) co_return put;
     const Call call = s.upload_call(put_step(role), http::Method::put, upload, kNothing);
-    co_await s.path.wait_to_retry(attempt, call, s.path.detail().text);
+    if (auto waited = co_await s.path.wait_to_retry(attempt, call, s.path.detail().text); !waited)
+      co_return waited;
     if (!co_await s.has_blob(upload.repository, digest)) continue;
     s.path.note(NoteKind::resumed, call, "the blob had been stored");
     co_return ok();

@@ -33,15 +33,19 @@ bool is_passing(int status) {
          status == 522;
 }
 
-bool is_passing(ErrorKind kind) {
-  switch (kind) {
+bool is_passing(const Error& error) {
+  switch (error.kind) {
     case ErrorKind::connect_refused:
     case ErrorKind::connect_timeout:
     case ErrorKind::reset:
     case ErrorKind::closed:
     case ErrorKind::timeout:
     case ErrorKind::short_body:
+    case ErrorKind::throttled:
       return true;
+    case ErrorKind::unexpected_status:
+    case ErrorKind::token:
+      return is_passing(error.code);
     default:
       return false;
   }
@@ -65,6 +69,7 @@ struct RequestPath::Progress {
   int hops = 0;
   int attempts = 0;
   bool reauthorized = false;
+  bool at_token_server = false;  // where the last exchange failed: nothing of the call itself was sent
   bool fetched_anew = false;
 };
 
@@ -109,30 +114,42 @@ net::Task<Result<Reply>> RequestPath::run(Call call) {
   for (;;) {
     auto reply = co_await exchange(call, progress);
     if (!reply) {
-      if (!call.repeatable || !is_passing(reply.error().kind) || progress.attempts >= options_.retries) {
-        co_return reply.error();
-      }
-      co_await wait_to_retry(++progress.attempts, call, detail_.text);
+      const auto again = co_await may_go_again(call, reply.error(), progress);
+      if (!again) co_return again.error();
+      if (!*again) co_return reply.error();
       continue;
     }
     const auto authorized = co_await challenged(call, *reply, progress);
-    if (!authorized) co_return authorized.error();
+    if (!authorized) {
+      progress.at_token_server = true;
+      const auto again = co_await may_go_again(call, authorized.error(), progress);
+      if (!again) co_return again.error();
+      if (!*again) co_return authorized.error();
+      progress.reauthorized = false;
+      continue;
+    }
     if (*authorized) continue;
     const auto led_on = redirected(call, *reply, progress);
     if (!led_on) co_return led_on.error();
     if (*led_on || expired(call, *reply, progress)) continue;
-    if (co_await throttled(call, *reply, progress)) continue;
+    const auto repeated = co_await throttled(call, *reply, progress);
+    if (!repeated) co_return repeated.error();
+    if (*repeated) continue;
     co_return std::move(*reply);
   }
 }
 
 net::Task<Result<Reply>> RequestPath::exchange(const Call& call, Progress& progress) {
-  if (not_before_ > plimsoll::now()) co_await loop_.sleep_until(not_before_);
+  progress.at_token_server = false;
+  if (const Nanos wait = not_before_ - plimsoll::now(); wait > Nanos{}) {
+    if (auto waited = co_await sleep(wait); !waited) co_return waited.error();
+  }
   const bool trusted = at_registry(call.url);
   authorization_.clear();
   if (trusted) {
     if (authenticator_.needs_token(call.access)) {
       if (auto ready = co_await authenticator_.prepare(call.access, observer_, &detail_); !ready) {
+        progress.at_token_server = true;
         co_return ready.error();
       }
     }
@@ -278,26 +295,50 @@ bool RequestPath::expired(Call& call, const Reply& reply, Progress& progress) {
   return true;
 }
 
-net::Task<bool> RequestPath::throttled(const Call& call, const Reply& reply, Progress& progress) {
+net::Task<Result<bool>> RequestPath::throttled(const Call& call, const Reply& reply, Progress& progress) {
   if (!is_passing(reply.status) || progress.attempts >= options_.retries) co_return false;
   // A 429 did nothing; after any other the registry may have taken some of the body.
   if (!call.repeatable && reply.status != 429) co_return false;
-  co_await wait_to_retry(++progress.attempts, call, fmt::format("status {}", reply.status));
+  auto waited = co_await wait_to_retry(++progress.attempts, call, fmt::format("status {}", reply.status));
+  if (!waited) co_return waited.error();
+  co_return true;
+}
+
+net::Task<Result<bool>> RequestPath::may_go_again(const Call& call, const Error& error, Progress& progress) {
+  const bool repeatable = call.repeatable || progress.at_token_server;
+  if (!repeatable || !is_passing(error) || progress.attempts >= options_.retries) co_return false;
+  const auto waited = co_await wait_to_retry(++progress.attempts, call, detail_.text);
+  if (!waited) co_return waited.error();
   co_return true;
 }
 
 bool RequestPath::may_pass(const Error& error) const {
-  if (options_.retries == 0) return false;
-  return is_passing(error.kind) || (error.kind == ErrorKind::unexpected_status && is_passing(error.code));
+  return options_.retries > 0 && is_passing(error);
 }
 
-net::Task<void> RequestPath::wait_to_retry(int number, const Call& call, std::string why) {
+net::Task<Result<void>> RequestPath::wait_to_retry(int number, const Call& call, std::string why) {
   const Nanos backoff = std::min<Nanos>(kFirstWait * (1LL << std::min(number - 1, 10)), kLongestBackoff);
-  const Nanos wait = retry_after_.value_or(backoff);
+  Nanos wait = retry_after_.value_or(backoff);
+  // As long as the registry asks for only where the user said so: it may ask for minutes.
+  if (!options_.respect_retry_after) wait = std::min(wait, kLongestBackoff);
   retry_after_.reset();
   note(NoteKind::retried, call,
        fmt::format("attempt {} after {}, {:.1f} s later", number + 1, why, seconds(wait)));
-  co_await loop_.sleep_for(wait);
+  co_return co_await sleep(wait);
+}
+
+net::Task<Result<void>> RequestPath::sleep(Nanos time) {
+  constexpr Nanos kClockSlack = std::chrono::milliseconds(1);
+  const Instant start = plimsoll::now();
+  co_await loop_.sleep_until(start + time);
+  const Nanos slept = plimsoll::now() - start;
+  if (observer_ != nullptr) observer_->waited(slept);
+  // Loop::abort_streams wakes sleepers before their time.
+  if (slept + kClockSlack < time) {
+    not_before_ = {};  // nothing keeps the clean-up waiting
+    co_return Error{ErrorKind::cancelled, 0, "the run ended first"};
+  }
+  co_return ok();
 }
 
 void RequestPath::explain(const Call& call, std::string text) {

@@ -85,8 +85,8 @@ class RequestPath {
   const std::string& server() const { return server_; }
   const RegistryOptions& options() const { return options_; }
   net::Loop& loop() { return loop_; }
-  // Waits before attempt `number` (1, 2, ...) of something that failed.
-  net::Task<void> wait_to_retry(int number, const Call& call, std::string why);
+  // Waits before attempt `number` (1, 2, ...) of something that failed. An error: the run ended meanwhile.
+  net::Task<Result<void>> wait_to_retry(int number, const Call& call, std::string why);
 
  private:
   struct Progress;
@@ -95,7 +95,11 @@ class RequestPath {
   net::Task<Result<bool>> challenged(const Call& call, Reply& reply, Progress& progress);
   Result<bool> redirected(Call& call, const Reply& reply, Progress& progress);
   bool expired(Call& call, const Reply& reply, Progress& progress);
-  net::Task<bool> throttled(const Call& call, const Reply& reply, Progress& progress);
+  net::Task<Result<bool>> throttled(const Call& call, const Reply& reply, Progress& progress);
+
+  // After a failure: true when it may pass, another attempt is allowed, and the wait before it is over.
+  net::Task<Result<bool>> may_go_again(const Call& call, const Error& error, Progress& progress);
+  net::Task<Result<void>> sleep(Nanos time);
 
   http::Client& client_of(const http::Url& url);
   bool at_registry(const http::Url& url) const { return url.same_origin(options_.base); }

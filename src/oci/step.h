@@ -68,6 +68,8 @@ class StepObserver {
   virtual ~StepObserver() = default;
   virtual void step(Step step, const StepReport& report) = 0;
   virtual void note(NoteKind kind, const Detail& detail) = 0;
+  // The client waited so long before a request, because it was told to or because the one before had failed.
+  virtual void waited(Nanos /*time*/) {}
 };
 
 }  // namespace plimsoll::oci

@@ -86,6 +86,24 @@ std::string image_lines(const TestRecord& test) {
   return out;
 }
 
+// How pushes uploaded, and what came of their mounts.
+std::string push_lines(const TestRecord& test) {
+  std::string out;
+  if (!test.upload.empty()) out += fmt::format("Upload:\t{}\n", test.upload);
+  if (const auto refused = test.details.find("upload_refused"); refused != test.details.end())
+    out += fmt::format("Upload refused:\t{}\n", printable(refused->second));
+  const auto mount = test.details.find("mount");
+  if (mount == test.details.end()) return out;
+  out += fmt::format("Mounts ({}):\t", mount->second);
+  std::vector<std::string> answers;
+  for (const stats::StepRecord& step : test.steps) {
+    if (step.name != "mount POST") continue;
+    for (const auto& [status, count] : step.statuses)
+      answers.push_back(fmt::format("{} answered {}", count, status));
+  }
+  return out + (answers.empty() ? "none\n" : join(answers, ", ") + "\n");
+}
+
 std::string part_lines(const TestRecord& test) {
   std::string out;
   for (const auto& [name, times] : test.parts) {
@@ -114,7 +132,7 @@ std::string more_lines(const TestRecord& test) {
   out += throughput("sent", test.bytes.sent, test.bytes.body_sent, seconds);
   out += throughput("received", test.bytes.received, test.bytes.body_received, seconds);
   out += open_loop_lines(test);
-  if (!test.upload.empty()) out += fmt::format("Upload:\t{}\n", test.upload);
+  out += push_lines(test);
   out += image_lines(test) + mix_shares(test) + part_lines(test);
   out += fmt::format("Connections:\t{} opened, {} reused, {} reconnected\n", test.connections.opened,
                      test.connections.reused, test.connections.reconnected);

@@ -26,7 +26,7 @@ class CampaignSession : public load::Session {
         options_(options),
         shared_(std::move(shared)),
         recorder_(worker.recorder),
-        steps_(worker.recorder),
+        steps_(worker.recorder, target.options),
         worker_(worker.index),
         source_(target.nonce, static_cast<std::uint64_t>(worker.index)) {
     const Lanes lanes = lanes_of(options.client, contents.shape(0).layers());
@@ -306,7 +306,7 @@ class CampaignWorkload final : public load::Workload {
         options_(options),
         threads_(target, options.threads) {}
 
-  void prepare(stats::Recorder& recorder) override { register_steps(recorder); }
+  void prepare(stats::Recorder& recorder) override { register_steps(recorder, target_.options); }
 
   std::unique_ptr<load::Session> session(const load::Worker& worker) override {
     if (push_)

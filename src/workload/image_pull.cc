@@ -237,7 +237,7 @@ class ImageWorkload final : public load::Workload {
 
   // Names get the same numbers in every recorder, since they are registered in the same order.
   void prepare(stats::Recorder& recorder) override {
-    register_steps(recorder);
+    register_steps(recorder, target_.options);
     mixes_.clear();
     parts_.clear();
     if (images_.size() < 2 || images_.size() > kMostMixes) return;
@@ -282,7 +282,7 @@ ImageSession::ImageSession(const load::Worker& worker, const ImageWorkload& work
       loop_(worker.loop),
       connectors_(std::move(connectors)),
       recorder_(worker.recorder),
-      steps_(worker.recorder),
+      steps_(worker.recorder, workload.target().options),
       random_(worker.seed) {}
 
 void ImageSession::renew() {

@@ -8,11 +8,29 @@
 #include "workload/layer_body.h"
 
 namespace plimsoll::workload {
-void register_steps(stats::Recorder& recorder) {
+namespace {
+
+// In `begun_`: the image is that of the class's source.
+constexpr std::uint8_t kMounted = 0x80;
+// Sessions of failed pushes that are remembered, to be cancelled: a registry that fails for hours leaves more.
+constexpr std::size_t kMostAbandoned = 256;
+
+constexpr std::string_view kWaiting = "waiting";
+
+bool may_wait(const oci::RegistryOptions& options) {
+  return options.retries > 0 || options.respect_retry_after;
+}
+
+}  // namespace
+
+void register_steps(stats::Recorder& recorder, const oci::RegistryOptions& options) {
+  if (may_wait(options)) recorder.part_id(kWaiting);
   for (std::size_t i = 0; i < oci::kSteps; ++i) recorder.step_id(name(static_cast<oci::Step>(i)));
 }
 
-StepRecorder::StepRecorder(stats::Recorder& recorder) : recorder_(recorder), ids_() {
+StepRecorder::StepRecorder(stats::Recorder& recorder, const oci::RegistryOptions& options)
+    : recorder_(recorder), ids_() {
+  if (may_wait(options)) waiting_ = recorder.part_id(kWaiting);
   for (std::size_t i = 0; i < oci::kSteps; ++i) ids_[i] = recorder.step_id(name(static_cast<oci::Step>(i)));
 }
 
@@ -57,7 +75,7 @@ RegistrySession::RegistrySession(const load::Worker& worker, const RegistryTarge
       contents_(contents),
       shared_(std::move(shared)),
       recorder_(worker.recorder),
-      steps_(worker.recorder),
+      steps_(worker.recorder, target.options),
       client_(worker.loop, *shared_->connectors, *shared_->authenticator, target.options, &steps_, &steps_),
       random_(worker.seed),
       worker_(worker.index),
@@ -76,9 +94,13 @@ net::Task<Checked<void>> RegistrySession::set_up() {
   co_return Checked<void>{};
 }
 
-const oci::Image& RegistrySession::next_image(std::size_t size_class) {
+void RegistrySession::begin_repository(std::size_t size_class, bool mounted) {
   repository_ = target_.repository(worker_, begun_.size());
-  begun_ += static_cast<char>(size_class);
+  begun_ += static_cast<char>(static_cast<std::uint8_t>(size_class) | (mounted ? kMounted : 0));
+}
+
+const oci::Image& RegistrySession::next_image(std::size_t size_class) {
+  begin_repository(size_class, false);
   oci::next_image(source_, contents_.shape(size_class), image_);
   image_class_ = size_class;
   return image_;
@@ -103,12 +125,72 @@ net::Task<Result<void>> RegistrySession::push_blob(UploadKind kind, const http::
   if (kind == UploadKind::post) co_return co_await client_.post_blob(repository_, content, digest, role);
   auto upload = co_await client_.start_upload(repository_);
   if (!upload) co_return upload.error();
-  if (kind == UploadKind::put) co_return co_await client_.put_blob(*upload, content, digest, role);
+  co_return co_await upload_into(std::move(*upload), kind, content, digest, role);
+}
+
+net::Task<Result<void>> RegistrySession::upload_into(oci::Upload upload, UploadKind kind,
+                                                     const http::RequestBody& content,
+                                                     const oci::Digest& digest, oci::BlobRole role) {
+  auto sent = co_await send(upload, kind, content, digest, role);
+  const bool left_open = !sent && sent.error().kind != ErrorKind::upload_lost;
+  if (left_open && abandoned_.size() < kMostAbandoned) abandoned_.push_back(std::move(upload));
+  co_return sent;
+}
+
+net::Task<Result<void>> RegistrySession::send(oci::Upload& upload, UploadKind kind,
+                                              const http::RequestBody& content, const oci::Digest& digest,
+                                              oci::BlobRole role) {
+  if (kind == UploadKind::put || kind == UploadKind::post)
+    co_return co_await client_.put_blob(upload, content, digest, role);
   auto sent = kind == UploadKind::stream
-                  ? co_await client_.stream_blob(*upload, content, role)
-                  : co_await client_.send_chunks(*upload, content, target_.chunk_size, role);
+                  ? co_await client_.stream_blob(upload, content, role)
+                  : co_await client_.send_chunks(upload, content, target_.chunk_size, role);
   if (!sent) co_return sent.error();
-  co_return co_await client_.finish_upload(*upload, digest, role);
+  co_return co_await client_.finish_upload(upload, digest, role);
+}
+
+net::Task<Result<void>> RegistrySession::push_mounted(UploadKind kind, std::size_t size_class) {
+  const Source& source = *sources_[size_class];
+  const oci::Image& image = source.image;
+  begin_repository(size_class, true);
+  for (const oci::Layer& layer : image.layers) {
+    if (auto there =
+            co_await mount_blob(kind, source, LayerBody(layer), layer.digest(), oci::BlobRole::layer);
+        !there) {
+      co_return there.error();
+    }
+  }
+  const http::TextBody config(image.config);
+  if (auto there = co_await mount_blob(kind, source, config, image.config_digest, oci::BlobRole::config);
+      !there)
+    co_return there.error();
+  co_return co_await client_.put_manifest(repository_, same_tag_, oci::kOciManifest, image.manifest);
+}
+
+net::Task<Result<void>> RegistrySession::mount_blob(UploadKind kind, const Source& source,
+                                                    const http::RequestBody& content,
+                                                    const oci::Digest& digest, oci::BlobRole role) {
+  const bool anonymous = target_.mount == MountKind::anonymous;
+  auto answer =
+      co_await client_.mount(repository_, digest, anonymous ? std::string_view() : source.repository);
+  if (!answer) co_return answer.error();
+  if (answer->mounted) co_return ok();
+  if (!answer->upload) co_return co_await push_blob(kind, content, digest, role);
+  co_return co_await upload_into(std::move(*answer->upload), kind, content, digest, role);
+}
+
+net::Task<Checked<void>> RegistrySession::seed_source(std::size_t size_class) {
+  if (auto seeded = co_await seed(size_class); !seeded) co_return seeded.error();
+  sources_[size_class] = Source{repository_, image_};
+  co_return Checked<void>{};
+}
+
+net::Task<void> RegistrySession::cancel_abandoned() {
+  for (oci::Upload& upload : std::exchange(abandoned_, {})) {
+    const auto cancelled = co_await client_.cancel_upload(upload);
+    // A refusal says nothing about the others; a registry that does not answer would be waited for each time.
+    if (!cancelled && client_.last_status() == 0) co_return;
+  }
 }
 
 net::Task<Result<void>> RegistrySession::pull(const PushedImage& image) {
@@ -145,25 +227,26 @@ net::Task<Result<void>> RegistrySession::pull(const PushedImage& image) {
 net::Task<Checked<PushedImage>> RegistrySession::seed(std::size_t size_class) {
   next_image(size_class);
   record_steps(false);
-  auto pushed = co_await push(UploadKind::put);
+  auto pushed = co_await push(target_.seed_upload);
   record_steps(true);
   if (!pushed) {
     co_return Refusal{
         fmt::format("seeding the registry failed: {} ({})", describe(pushed.error()), client_.detail().text)};
   }
-  co_return described(repository_);
+  co_return described(image_, repository_, same_tag_);
 }
 
-PushedImage RegistrySession::described(const std::string& repository) const {
-  PushedImage image{.repository = repository,
-                    .tag = same_tag_,
-                    .manifest_digest = image_.manifest_digest,
-                    .manifest_size = image_.manifest.size(),
-                    .config_digest = image_.config_digest,
-                    .config_size = image_.config.size(),
-                    .layers = {}};
-  for (const oci::Layer& layer : image_.layers) image.layers.push_back({layer.digest(), layer.size()});
-  return image;
+PushedImage RegistrySession::described(const oci::Image& image, const std::string& repository,
+                                       std::string tag) {
+  PushedImage pushed{.repository = repository,
+                     .tag = std::move(tag),
+                     .manifest_digest = image.manifest_digest,
+                     .manifest_size = image.manifest.size(),
+                     .config_digest = image.config_digest,
+                     .config_size = image.config.size(),
+                     .layers = {}};
+  for (const oci::Layer& layer : image.layers) pushed.layers.push_back({layer.digest(), layer.size()});
+  return pushed;
 }
 
 load::Outcome RegistrySession::outcome(const Result<void>& result) {
@@ -182,12 +265,17 @@ load::Outcome RegistrySession::outcome(const Result<void>& result) {
 
 net::Task<void> RegistrySession::clean_up() {
   record_steps(false);
+  co_await cancel_abandoned();
   if (target_.skip_cleanup) co_return;
   oci::LayerSource again(content_seed(), static_cast<std::uint64_t>(worker_),
                          target_.same_content ? oci::Uniqueness::same : oci::Uniqueness::unique);
   for (std::size_t n = 0; n < begun_.size(); ++n) {
-    oci::next_image(again, contents_.shape(static_cast<std::size_t>(begun_[n])), image_);
-    co_await remove(described(target_.repository(worker_, n)));
+    const auto begun = static_cast<std::uint8_t>(begun_[n]);
+    const bool mounted = (begun & kMounted) != 0;
+    const std::size_t size_class = begun & ~kMounted;
+    if (!mounted) oci::next_image(again, contents_.shape(size_class), image_);
+    co_await remove(
+        described(mounted ? sources_[size_class]->image : image_, target_.repository(worker_, n), same_tag_));
   }
 }
 

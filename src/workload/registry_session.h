@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,20 @@
 
 namespace plimsoll::workload {
 
-// The step names of the distribution flows, registered on a thread's recorder before the run.
-void register_steps(stats::Recorder& recorder);
+// The step names of the distribution flows, registered on a thread's recorder before the run; and the part "waiting"
+// where the options make clients wait: before a retry, or because Retry-After asked for it.
+void register_steps(stats::Recorder& recorder, const oci::RegistryOptions& options);
 
 // Writes what a client does into the recorder of its thread.
 class StepRecorder final : public oci::StepObserver, public http::ConnectionObserver {
  public:
-  explicit StepRecorder(stats::Recorder& recorder);
+  StepRecorder(stats::Recorder& recorder, const oci::RegistryOptions& options);
 
   void step(oci::Step step, const oci::StepReport& report) override;
   void note(NoteKind kind, const oci::Detail& detail) override;
+  void waited(Nanos time) override {
+    if (on_ && waiting_) recorder_.part(*waiting_, time);
+  }
   void opened(Nanos connect, Nanos tls, bool replaces_closed) override;
   void reused() override {
     if (on_) recorder_.connection_reused();
@@ -37,6 +42,7 @@ class StepRecorder final : public oci::StepObserver, public http::ConnectionObse
  private:
   stats::Recorder& recorder_;
   std::array<stats::StepId, oci::kSteps> ids_;
+  std::optional<stats::PartId> waiting_;
   bool on_ = false;
 };
 
@@ -88,6 +94,7 @@ class RegistrySession : public load::Session {
   const RegistryTarget& target() const { return target_; }
   Random& random() { return random_; }
   int worker() const { return worker_; }
+  bool mounts() const { return target_.mount != MountKind::none; }
 
   // The next image of a size class, in a repository of its own that is removed at the end.
   const oci::Image& next_image(std::size_t size_class);
@@ -99,11 +106,18 @@ class RegistrySession : public load::Session {
   net::Task<Result<void>> push(UploadKind kind);
   net::Task<Result<void>> push_blob(UploadKind kind, const http::RequestBody& content,
                                     const oci::Digest& digest, oci::BlobRole role);
+  // The push of the image that seed_source() left, into the next repository: blobs are mounted where the registry
+  // does that (distribution-spec, "Mounting a blob from another repository"), and uploaded where it does not.
+  net::Task<Result<void>> push_mounted(UploadKind kind, std::size_t size_class);
   // zb's six requests: HEAD and GET of manifest, configuration and layer.
   net::Task<Result<void>> pull(const PushedImage& image);
 
   // Pushes an image of that size outside the measured time, and tells what it is.
   net::Task<Checked<PushedImage>> seed(std::size_t size_class);
+  // Pushes the image of that size that later pushes mount from.
+  net::Task<Checked<void>> seed_source(std::size_t size_class);
+  // Ends the upload sessions that failed pushes left open (end-14). Stops where the registry is gone.
+  net::Task<void> cancel_abandoned();
   // Deletes manifest, layers and configuration. A refusal is counted, and is no error.
   net::Task<void> remove(const PushedImage& image);
 
@@ -112,7 +126,21 @@ class RegistrySession : public load::Session {
   void record_steps(bool on) { steps_.record(on); }
 
  private:
-  PushedImage described(const std::string& repository) const;
+  // What mounting pushes take their blobs from.
+  struct Source {
+    std::string repository;
+    oci::Image image;
+  };
+
+  static PushedImage described(const oci::Image& image, const std::string& repository, std::string tag);
+  // Names the next repository, for an image of that kind.
+  void begin_repository(std::size_t size_class, bool mounted);
+  net::Task<Result<void>> upload_into(oci::Upload upload, UploadKind kind, const http::RequestBody& content,
+                                      const oci::Digest& digest, oci::BlobRole role);
+  net::Task<Result<void>> send(oci::Upload& upload, UploadKind kind, const http::RequestBody& content,
+                               const oci::Digest& digest, oci::BlobRole role);
+  net::Task<Result<void>> mount_blob(UploadKind kind, const Source& source, const http::RequestBody& content,
+                                     const oci::Digest& digest, oci::BlobRole role);
   std::uint64_t content_seed() const;
 
   const RegistryTarget& target_;
@@ -128,7 +156,9 @@ class RegistrySession : public load::Session {
   std::size_t image_class_ = 0;
   std::string repository_;
   std::string same_tag_ = "latest";
-  // Size class of every image that was begun, one byte each: content and names are drawn again from these when the
+  std::array<std::optional<Source>, kSizeClasses.size()> sources_;
+  std::vector<oci::Upload> abandoned_;
+  // Size class of every image that was begun, one byte each, with kMounted where it is its source's image: content and names are drawn again from these when the
   // registry is cleaned, so that a long run keeps no list of digests.
   std::string begun_;
 };

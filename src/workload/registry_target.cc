@@ -20,6 +20,18 @@ std::string_view name(UploadKind kind) {
   return "chunk";
 }
 
+std::string_view name(MountKind kind) {
+  switch (kind) {
+    case MountKind::none:
+      return "";
+    case MountKind::cross:
+      return "cross";
+    case MountKind::anonymous:
+      break;
+  }
+  return "anonymous";
+}
+
 Checked<Contents> Contents::make(unsigned classes, std::uint64_t seed) {
   std::vector<std::vector<std::uint64_t>> images;
   for (std::size_t i = 0; i < kSizeClasses.size(); ++i) {

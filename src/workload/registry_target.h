@@ -26,6 +26,11 @@ namespace plimsoll::workload {
 enum class UploadKind : std::uint8_t { put, post, stream, chunk };
 std::string_view name(UploadKind kind);
 
+// Where pushes look for their blobs before they upload them: in the repository that was seeded, or, without a name
+// (`anonymous`), wherever the registry has them.
+enum class MountKind : std::uint8_t { none, cross, anonymous };
+std::string_view name(MountKind kind);
+
 // zb's sizes, which are powers of two whatever their names say.
 struct SizeClass {
   std::string_view label;  // "1MB"
@@ -69,7 +74,9 @@ struct RegistryTarget {
   std::uint64_t nonce = 0;        // makes this run's content differ from any other's
   bool same_content = false;
   bool skip_cleanup = false;
-  std::uint64_t chunk_size = 0;  // of UploadKind::chunk
+  std::uint64_t chunk_size = 0;              // of UploadKind::chunk
+  UploadKind seed_upload = UploadKind::put;  // of what is pushed before anything is measured
+  MountKind mount = MountKind::none;
   // Images that the registry refused to delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<LayerTally> layers = std::make_shared<LayerTally>();  // of measured pushes, by all threads

@@ -118,9 +118,24 @@ class PushSession final : public RegistrySession {
         mixes_(test.mixes_sizes()),
         mix_(worker.recorder, mixes_) {}
 
+  net::Task<Checked<void>> set_up() override {
+    auto ready = co_await RegistrySession::set_up();
+    if (!ready || !mounts()) co_return ready;
+    std::vector<std::size_t> classes;
+    draw_.for_each_class([&](std::size_t size_class) { classes.push_back(size_class); });
+    for (const std::size_t size_class : classes) {
+      if (auto seeded = co_await seed_source(size_class); !seeded) co_return seeded;
+    }
+    co_return Checked<void>{};
+  }
+
   net::Task<load::Outcome> operate(std::uint64_t) override {
     const std::size_t size_class = draw_.draw(random());
     if (mixes_) recorder().mix(mix_.sizes[size_class]);
+    if (mounts()) {
+      const auto pushed = co_await push_mounted(upload_, size_class);
+      co_return outcome(pushed);
+    }
     next_image(size_class);
     const auto pushed = co_await push(upload_);
     co_return outcome(pushed);
@@ -185,6 +200,7 @@ class MixedSession final : public RegistrySession {
     auto seeded = co_await seed(size_class_);
     if (!seeded) co_return seeded.error();
     image_ = std::move(*seeded);
+    if (mounts()) co_return co_await seed_source(size_class_);
     co_return Checked<void>{};
   }
 
@@ -196,6 +212,10 @@ class MixedSession final : public RegistrySession {
       co_return outcome(pulled);
     }
     recorder().mix(pushes_);
+    if (mounts()) {
+      const auto pushed = co_await push_mounted(upload_, size_class_);
+      co_return outcome(pushed);
+    }
     next_image(size_class_);
     const auto pushed = co_await push(upload_);
     co_return outcome(pushed);
@@ -218,7 +238,7 @@ class RegistryWorkload final : public load::Workload {
   }
 
   void prepare(stats::Recorder& recorder) override {
-    register_steps(recorder);
+    register_steps(recorder, target_.options);
     if (test_.kind == Kind::mixed) {
       recorder.mix_id("Pull");
       recorder.mix_id("Push");

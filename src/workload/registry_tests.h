@@ -24,6 +24,7 @@ struct RegistryTest {
   std::array<int, 4> sizes;
 
   bool mixes_sizes() const;
+  bool pushes() const { return kind == RegistryTestKind::push || kind == RegistryTestKind::mixed; }
   std::string_view action() const;  // "catalog", "push", "pull", "mixed", "sync"
   unsigned size_classes() const;    // bit i: kSizeClasses[i] is needed
 };
