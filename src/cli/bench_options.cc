@@ -6,7 +6,9 @@ namespace {
 // zb's flags, with zb's letters.
 void declare_zb_flags(CLI::App& app, BenchOptions& o) {
   app.add_option("URL", o.url, "The registry, such as http://127.0.0.1:5000");
-  app.add_option("-A,--auth-creds", o.auth, "User and password, split at the first colon")
+  app.add_option(
+         "-A,--auth-creds", o.auth,
+         "User and password, split at the first colon (else PLIMSOLL_AUTH, else docker's config.json)")
       ->type_name("USER:PASSWORD");
   add_count(app, "-c,--concurrency", o.concurrency, 1, "Number of workers (default 1)");
   add_count(app, "-n,--requests", o.requests, 1, "Number of operations a test: exactly that many (default 1)")

@@ -84,6 +84,8 @@ Checked<stats::TestRecord> run_images_test(ImagesPlan& plan, const workload::Reg
   auto measured = load::run(load_plan, *workload, stop, watch);
   if (!measured) return measured.error();
   io = measured->io;
+  if (!measured->setup_failure.empty() && !measured->interrupted)
+    return Refusal{fmt::format("{}: {}", kImagesTest, measured->setup_failure)};
   stats::TestRecord record = std::move(measured->test);
   record.name = kImagesTest;
   record.action = "pull";

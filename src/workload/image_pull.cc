@@ -96,7 +96,9 @@ class PullingClient {
     if (!looks) co_return reference;
     const auto head = co_await first().head_manifest(repository_, reference);
     if (!head) co_return head.error();
-    if (head->digest && !image.digest) reference = head->digest->text();
+    // Where a registry tells another algorithm's digest, it need not know the manifest by it.
+    const bool usual = head->digest && head->digest->algorithm() == oci::DigestAlgorithm::sha256;
+    if (usual && !image.digest) reference = head->digest->text();
     co_return reference;
   }
 

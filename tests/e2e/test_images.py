@@ -185,6 +185,23 @@ def test_what_is_rarely_met(plimsoll, serve, tmp_path):  # noqa: F811
     assert test["operations"]["ok"] == 1 and test["bytes"]["body_received"] >= len(manifest) + 4 + 2
 
 
+@pytest.mark.parametrize("fault, notes", [
+    ("route=manifest; digest=missing", {"digest_header_missing": 4}),
+    ("digest=sha512", {}),
+    ("method=HEAD; status=405", {"head_unsupported": 2}),
+    ("route=blob; no_length", {}),
+    ("route=blob; chunked=1000; trailer=ETag: x", {}),
+    ("route=blob; header=Content-Encoding: x-gzip", {"content_coding_ignored": 4}),
+    ("route=manifest; header=Content-Type: application/json; without=Docker-Content-Digest", {"digest_header_missing": 4}),
+])
+def test_what_strays_is_survived_and_noted(plimsoll, serve, tmp_path, fault, notes):  # noqa: F811
+    server = serve("--fault", fault)
+    Client(server.port).push_image("app", "1", os.urandom(5000))
+    test = pull(plimsoll, "--images", "app:1", server.url, "-n", 2, cwd=tmp_path)
+    assert test["operations"]["ok"] == 2 and test["bytes"]["body_received"] > 10_000
+    assert {note["kind"]: note["count"] for note in test["notes"]} == notes
+
+
 @pytest.mark.parametrize("fault, kind", [
     ("route=manifest; digest=wrong", "digest_mismatch"),
     ("route=blob; digest=wrong", "digest_mismatch"),
