@@ -24,6 +24,10 @@ namespace {
 
 class EpollBackend;
 
+// After a body that was discarded comes the head of a message whose body will be too: a large receive would copy what
+// the next discard can drop.
+constexpr std::size_t kHeadAfterBulk = 4096;
+
 class EpollSocket final : public Socket {
  public:
   EpollSocket(Loop& loop, EpollBackend& backend, int fd, bool connecting);
@@ -50,6 +54,7 @@ class EpollSocket final : public Socket {
   bool readable_ = false;
   bool hung_up_ = false;
   bool writable_;
+  bool discarded_ = false;  // what came last was discarded unseen
 };
 
 class EpollBackend final : public Backend {
@@ -210,7 +215,9 @@ bool EpollSocket::receive_some(char* buffer, std::size_t size, int flags, Result
 
 bool EpollSocket::try_receive(Result<std::string_view>& out) {
   Result<std::size_t> got;
-  if (!receive_some(loop().scratch(), Loop::kScratch, 0, got)) return false;
+  const std::size_t size = discarded_ ? kHeadAfterBulk : Loop::kScratch;
+  if (!receive_some(loop().scratch(), size, 0, got)) return false;
+  discarded_ = false;
   if (got) {
     out = std::string_view(loop().scratch(), *got);
   } else {
@@ -227,6 +234,7 @@ bool EpollSocket::try_discard(std::uint64_t limit, Result<std::uint64_t>& out) {
       is_tcp() ? receive_some(nullptr, static_cast<std::size_t>(std::min(limit, kPiece)), MSG_TRUNC, got)
                : receive_some(loop().scratch(), std::min<std::size_t>(limit, Loop::kScratch), 0, got);
   if (!done) return false;
+  discarded_ = true;
   if (got) {
     out = *got;
   } else {

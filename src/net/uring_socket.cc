@@ -24,6 +24,9 @@ constexpr int kBulkReceives = 64;
 constexpr int kSendsToRegister = 32;
 constexpr std::uint64_t kLargeDiscard = 32 * 1024;
 constexpr std::uint64_t kMostDiscard = 16 << 20;
+// After a body that was discarded comes the head of a message whose body will be too: a large receive would copy what
+// the next discard can drop.
+constexpr std::size_t kHeadAfterBulk = 4096;
 
 }  // namespace
 
@@ -148,12 +151,15 @@ bool UringSocket::receive_more(char* buffer, std::size_t size, int flags, Result
 }
 
 bool UringSocket::try_receive(Result<std::string_view>& out) {
+  const std::size_t size = discarded_ ? kHeadAfterBulk : Loop::kScratch;
   if (const auto ready = take_ready(SIZE_MAX); !ready.empty()) {
+    discarded_ = false;
     out = ready;
     return true;
   }
   Result<std::size_t> got;
-  if (!receive_more(loop().scratch(), Loop::kScratch, 0, got)) return false;
+  if (!receive_more(loop().scratch(), size, 0, got)) return false;
+  discarded_ = false;
   if (got) {
     out = std::string_view(loop().scratch(), *got);
   } else {
@@ -181,6 +187,7 @@ bool UringSocket::try_discard(std::uint64_t limit, Result<std::uint64_t>& out) {
       is_tcp() ? receive_more(nullptr, std::min(limit, kMostDiscard), MSG_TRUNC, got)
                : receive_more(loop().scratch(), std::min<std::uint64_t>(limit, Loop::kScratch), 0, got);
   if (!done) return false;
+  discarded_ = true;
   if (got) {
     out = *got;
   } else {

@@ -71,6 +71,7 @@ class UringSocket final : public Socket {
   int undispatched_ = 0;
   int full_in_a_row_ = 0;
   int bulk_receives_left_ = 0;
+  bool discarded_ = false;  // what came last was discarded unseen
 
   // Sending.
   bool writable_;
