@@ -19,11 +19,11 @@
 #include "cli/outputs.h"
 #include "cli/run_common.h"
 #include "cli/suite_run.h"
-#include "oci/origin_connectors.h"
 #include "report/closing.h"
 #include "report/findings.h"
 #include "report/zb_text.h"
 #include "workload/image_pull.h"
+#include "workload/peers.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -151,18 +151,17 @@ class BenchCommand final : public Command {
     const std::uint64_t seed = options_.seed.value_or(system_seed());
     auto registry = probe_registry(options_.url, "registry", options_, seed);
     if (!registry) return outputs->refuse_before_run(registry.error().message);
-    std::optional<ProbedRegistry> upstream;
     if (!options_.upstream_url.empty()) {
       auto probed = probe_registry(options_.upstream_url, "upstream", options_, seed);
       if (!probed) return outputs->refuse_before_run(probed.error().message);
-      upstream = std::move(*probed);
+      upstream_ = std::move(*probed);
       // The same names on both sides: what is pushed upstream is pulled from the target.
-      upstream->target->run_id = registry->target->run_id;
+      upstream_->target->run_id = registry->target->run_id;
     }
     describe_run(*registry, selection, seed, command_line);
     outputs->print(report::zb_header(record_));
     const Exit ended = run_tests(
-        *registry, jobs(*registry, upstream ? upstream->target.get() : nullptr, selection, seed), *outputs);
+        *registry, jobs(*registry, upstream_ ? upstream_->target.get() : nullptr, selection, seed), *outputs);
     finish_record(*registry);
     outputs->print(report::closing_lines(record_));
     if (const auto written = outputs->write(record_); !written) return refuse(written.error().message);
@@ -252,10 +251,9 @@ class BenchCommand final : public Command {
 
   void finish_record(const ProbedRegistry& registry) {
     stats::Target& target = record_.targets.front();
-    target.addresses.clear();
-    for (const auto& entry : registry.target->tally->entries()) {
-      target.addresses.push_back({entry.address, entry.connections, entry.problem});
-    }
+    target.addresses = registry.target->tally->addresses(registry.target->options.base);
+    record_.peers = peers_of(registry);
+    if (upstream_) workload::merge_peers(record_.peers, peers_of(*upstream_, "upstream"));
     record_.findings = report::record_findings(record_);
     evaluate_rules(rules_, record_);
   }
@@ -263,6 +261,7 @@ class BenchCommand final : public Command {
   CLI::App* app_ = nullptr;
   BenchOptions options_;
   std::optional<ImagesPlan> images_;
+  std::optional<ProbedRegistry> upstream_;
   std::vector<report::ThresholdRule> rules_;
   stats::Record record_;
 };

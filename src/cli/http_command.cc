@@ -259,6 +259,12 @@ class HttpCommand final : public Command {
     }
   }
 
+  bool is_proxied(const std::string& origin) const {
+    const auto url = http::parse_url(origin);
+    const auto proxies = proxies_of(options_);
+    return url && proxies && options_.unix_socket.empty() && proxies->of(*url) != nullptr;
+  }
+
   void describe(stats::Record& record, load::Measured& measured, const workload::HttpLoad& load,
                 bool keep_alive) {
     const workload::HttpFacts facts = load.facts();
@@ -278,8 +284,12 @@ class HttpCommand final : public Command {
                          .protocol = facts.protocol,
                          .server = facts.server,
                          .tls = facts.tls};
-    for (const auto& [address, connections] : load.addresses())
-      target.addresses.push_back({address, connections, ""});
+    record.peers = load.peers();
+    for (stats::Peer& peer : record.peers) {
+      peer.target = target.name;
+      if (is_proxied(peer.origin)) peer.proxy = peer.address;
+      target.addresses.push_back({peer.address, peer.connections, ""});
+    }
     record.targets.push_back(std::move(target));
     stats::TestRecord test = std::move(measured.test);
     test.name = first.text();

@@ -93,7 +93,8 @@ class ReportCommand final : public Command {
         if (inputs.size() > 1) text += fmt::format("# {}\n", input.name);
         text += text_of(input);
       } else if (format == "md") {
-        text += input.campaign ? report::campaign_markdown(*input.campaign) : report::markdown(input.record);
+        if (input.campaign) text += report::campaign_markdown(*input.campaign) + "\n";
+        text += report::markdown(input.record);
       } else if (format == "csv") {
         text += input.campaign ? report::campaign_csv(report::campaign_rows(*input.campaign))
                                : report::csv(input.record);

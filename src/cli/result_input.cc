@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "report/campaign_table.h"
@@ -22,6 +24,31 @@ Checked<stats::Record> read_record(const std::filesystem::path& path) {
   auto record = stats::from_json(text);
   if (!record) return Refusal{fmt::format("{}: {}", path.string(), record.error().message)};
   return record;
+}
+
+// A target's folder inside of a campaign's has its tests in the record beside it, with all that raw times lack
+// (failures, measured rates). Nullopt where there is no such record.
+std::optional<stats::Record> record_of_target(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  if (error || !fs::exists(whole.parent_path() / "result.json", error)) return std::nullopt;
+  auto record = read_record(whole.parent_path() / "result.json");
+  if (!record) {
+    fmt::print(stderr, "plimsoll: {}; only raw times are read\n", record.error().message);
+    return std::nullopt;
+  }
+  const std::string target = whole.filename().string();
+  const std::string prefix = target + "/";
+  std::erase_if(record->tests, [&](const stats::TestRecord& test) {
+    return test.target != target || !test.samples_file.starts_with(prefix);
+  });
+  if (record->tests.empty()) return std::nullopt;
+  for (stats::TestRecord& test : record->tests) test.samples_file.erase(0, prefix.size());
+  std::erase_if(record->targets, [&](const stats::Target& one) { return one.name != target; });
+  std::erase_if(record->peers, [&](const stats::Peer& one) { return one.target != target; });
+  record->findings.clear();
+  return std::move(*record);
 }
 
 }  // namespace
@@ -52,9 +79,23 @@ Checked<ResultInput> read_result(const std::string& path) {
     if (!record) return record.error();
     input.record = std::move(*record);
     if (input.campaign) report::name_by_record(*input.campaign, input.record);
+    for (const stats::TestRecord& test : input.record.tests) {
+      if (!test.samples_file.empty() && !fs::exists(fs::path(path) / test.samples_file, error))
+        fmt::print(stderr, "plimsoll: {}: the raw times that the record names are missing\n",
+                   test.samples_file);
+    }
   }
-  if (input.campaign && input.record.findings.empty()) {
-    input.record.findings = report::campaign_findings(*input.campaign, input.record);
+  if (input.campaign && !has_record) {
+    if (auto record = record_of_target(path)) {
+      input.record = std::move(*record);
+      report::name_by_record(*input.campaign, input.record);
+      input.record.findings = report::record_findings(input.record);
+    }
+  }
+  if (input.campaign && (!has_record || input.record.findings.empty())) {
+    auto findings = report::campaign_findings(*input.campaign, input.record);
+    std::ranges::move(input.record.findings, std::back_inserter(findings));
+    input.record.findings = std::move(findings);
   }
   return input;
 }

@@ -1,6 +1,8 @@
 #include "cli/run_common.h"
 
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <openssl/crypto.h>
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -31,6 +33,9 @@ stats::Record begin_record(const std::string& command_line, std::uint64_t seed) 
   record.started = utc_now();
   record.environment = stats::this_machine();
   record.environment.role = "generator";
+  record.environment.versions = {{"plimsoll", std::string(kVersion)},
+                                 {"openssl", OpenSSL_version(OPENSSL_VERSION)},
+                                 {"glibc", gnu_get_libc_version()}};
   return record;
 }
 

@@ -14,8 +14,8 @@
 #include "load/run.h"
 #include "net/scope.h"
 #include "oci/authenticator.h"
-#include "oci/origin_connectors.h"
 #include "oci/reference.h"
+#include "workload/measured_connectors.h"
 #include "workload/upload_choice.h"
 
 namespace plimsoll::cli {
@@ -211,10 +211,10 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
   target.same_content = options.same_content;
   target.skip_cleanup = options.skip_cleanup;
   target.chunk_size = options.chunk_size == 0 ? 5U << 20U : options.chunk_size;
-  target.tally = std::make_shared<oci::AddressTally>();
-  target.connectors = [shared = std::make_shared<http::Transport>(std::move(*transport)), base = *base,
+  target.tally = std::make_shared<workload::PeerTally>();
+  target.connectors = [shared = std::make_shared<http::Transport>(std::move(*transport)),
                        tally = target.tally](int thread) -> std::unique_ptr<oci::Connectors> {
-    return std::make_unique<oci::OriginConnectors>(*shared, thread, base, tally);
+    return std::make_unique<workload::MeasuredConnectors>(*shared, thread, tally);
   };
 
   auto loop = net::Loop::create(options.connection.io);
@@ -237,6 +237,15 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
   probed.described.url = url;
   probed.described.protocol = "HTTP/1.1";
   return probed;
+}
+
+std::vector<stats::Peer> peers_of(const ProbedRegistry& registry, std::string_view part) {
+  std::vector<stats::Peer> peers = registry.target->tally->peers();
+  for (stats::Peer& peer : peers) {
+    peer.target = registry.described.name;
+    if (peer.part.starts_with("registry")) peer.part.replace(0, std::string_view("registry").size(), part);
+  }
+  return peers;
 }
 
 Checked<Selection> select_tests(const std::string& regex, bool with_sync) {

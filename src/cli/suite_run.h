@@ -29,6 +29,9 @@ struct ProbedRegistry {
 Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name, const BenchOptions& options,
                                        std::uint64_t seed);
 
+// Who was talked to for its sake. `part`: what the registry itself is called, where it is not the one measured.
+std::vector<stats::Peer> peers_of(const ProbedRegistry& registry, std::string_view part = "registry");
+
 // The tests that `-t` finds and that can run, and the names of the others.
 struct Selection {
   std::vector<const workload::RegistryTest*> chosen;

@@ -25,9 +25,9 @@
 #include "cli/sweep_options.h"
 #include "cli/sweep_plan.h"
 #include "load/run.h"
-#include "oci/origin_connectors.h"
 #include "stats/record_json.h"
 #include "workload/campaign.h"
+#include "workload/peers.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -64,7 +64,7 @@ class SweepCommand final : public Command {
   const stats::TestRecord* measured(const Stretch& stretch) const;
   std::optional<double> expected_seconds(const Stretch& stretch) const;
   std::optional<double> seconds_after(std::size_t index) const;
-  void collect_addresses();
+  void collect_peers();
 
   SweepOptions options_;
   std::vector<ProbedRegistry> targets_;
@@ -72,6 +72,7 @@ class SweepCommand final : public Command {
   std::optional<ProbedRegistry> upstream_;
   std::vector<Stretch> stretches_;
   std::uint64_t seed_ = 0;
+  std::vector<stats::Peer> earlier_peers_;  // of the part that was interrupted
   stats::Record record_;
 };
 
@@ -177,6 +178,7 @@ Checked<void> SweepCommand::go_on_from(stats::Record earlier) {
     if (auto same = check_earlier(test); !same) return same;
     record_.tests.push_back(std::move(test));
   }
+  earlier_peers_ = std::move(earlier.peers);
   for (auto& [name, text] : earlier.attachments) record_.attachments.emplace(name, std::move(text));
   return {};
 }
@@ -305,16 +307,18 @@ Checked<void> SweepCommand::keep(const Stretch& stretch, Outcome outcome, const 
              human_duration(test.latency_s.max), test.operations.failed);
   std::fflush(stdout);
   record_.tests.push_back(std::move(test));
-  collect_addresses();
+  collect_peers();
   return folder.write_record(record_);
 }
 
-void SweepCommand::collect_addresses() {
+void SweepCommand::collect_peers() {
+  record_.peers = earlier_peers_;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    record_.targets[i].addresses.clear();
-    for (const auto& entry : targets_[i].target->tally->entries())
-      record_.targets[i].addresses.push_back({entry.address, entry.connections, entry.problem});
+    const workload::RegistryTarget& target = *targets_[i].target;
+    record_.targets[i].addresses = target.tally->addresses(target.options.base);
+    workload::merge_peers(record_.peers, peers_of(targets_[i]));
   }
+  if (upstream_) workload::merge_peers(record_.peers, peers_of(*upstream_, "upstream"));
 }
 
 Exit SweepCommand::run_stretches() {

@@ -282,7 +282,7 @@ std::unique_ptr<http::Client> Authenticator::borrow(const http::Url& url) {
     idle_.erase(found);
     return client;
   }
-  return std::make_unique<http::Client>(loop_, connectors_.to(url),
+  return std::make_unique<http::Client>(loop_, connectors_.to(url, Part::token),
                                         http::ClientOptions{.connect_patience = {.idle = timeout_}}, nullptr);
 }
 

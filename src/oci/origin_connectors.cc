@@ -40,7 +40,7 @@ OriginConnectors::~OriginConnectors() {
   if (counted_connector_ != nullptr && tally_ != nullptr) tally_->add(counted_connector_->endpoints());
 }
 
-http::Connector& OriginConnectors::to(const http::Url& origin) {
+http::Connector& OriginConnectors::to(const http::Url& origin, Part /*part*/) {
   const std::string key = origin.origin();
   const auto known = by_origin_.find(key);
   if (known != by_origin_.end()) return *known->second;

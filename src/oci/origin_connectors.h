@@ -38,7 +38,7 @@ class OriginConnectors final : public Connectors {
   OriginConnectors& operator=(const OriginConnectors&) = delete;
   ~OriginConnectors() override;
 
-  http::Connector& to(const http::Url& origin) override;
+  http::Connector& to(const http::Url& origin, Part part) override;
 
  private:
   const http::Transport& transport_;

@@ -49,7 +49,7 @@ inline test::Script answers(const std::vector<std::string>& replies) {
 
 class PlainConnectors final : public Connectors {
  public:
-  http::Connector& to(const http::Url& origin) override {
+  http::Connector& to(const http::Url& origin, Part /*part*/) override {
     auto& connector = by_origin_[origin.origin()];
     if (!connector) connector = std::make_unique<Plain>(origin);
     return *connector;

@@ -86,7 +86,7 @@ RequestPath::RequestPath(net::Loop& loop, Connectors& connectors, Authenticator&
       ping_url_(options.base) {
   ping_url_.target = without_trailing_slash(options_.base.path()) + "/v2/";
   registry_ = std::make_unique<http::Client>(
-      loop_, connectors_.to(options_.base),
+      loop_, connectors_.to(options_.base, Part::registry),
       http::ClientOptions{.connect_patience = {.idle = options_.timeout}, .keep_alive = options_.keep_alive},
       connections_);
   last_client_ = registry_.get();
@@ -101,7 +101,7 @@ http::Client& RequestPath::client_of(const http::Url& url) {
   auto& client = elsewhere_[url.origin()];
   if (!client) {
     client =
-        std::make_unique<http::Client>(loop_, connectors_.to(url),
+        std::make_unique<http::Client>(loop_, connectors_.to(url, Part::storage),
                                        http::ClientOptions{.connect_patience = {.idle = options_.timeout},
                                                            .keep_alive = options_.keep_alive},
                                        connections_);

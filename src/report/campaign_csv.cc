@@ -187,6 +187,7 @@ class FolderReader {
     for (const fs::path& folder : entries(root_, true)) {
       if (!is_structure(folder)) read_images(folder, folder.filename().string());
     }
+    name_missing_levels();
     name_missing();
   }
 
@@ -227,6 +228,10 @@ class FolderReader {
   void read_level(const fs::path& folder, const Subject& subject, int repeat, int level) {
     const std::string where = folder.lexically_relative(root_).string();
     levels_.emplace(subject, where);
+    all_levels_.insert(level);
+    StudiedLevels& studied = studied_[{subject, repeat}];
+    studied.folder = folder.lexically_relative(root_).parent_path().string();
+    studied.levels.insert(level);
     for (const fs::path& path : entries(folder, false)) {
       const std::string name = path.filename().string();
       if (!name.ends_with(kResults) || name.size() == kResults.size()) continue;
@@ -253,6 +258,17 @@ class FolderReader {
     }
   }
 
+  // A level that other targets, images or repeats have.
+  void name_missing_levels() {
+    for (const auto& [subject, studied] : studied_) {
+      for (const int level : all_levels_) {
+        if (studied.levels.contains(level)) continue;
+        const fs::path place = fs::path(studied.folder) / fmt::format("concurrency-{}", level);
+        campaign_.problems.push_back({place.string(), 0, "the level is missing; others have it"});
+      }
+    }
+  }
+
   // An action that other levels of the same target and image have.
   void name_missing() {
     for (const auto& [subject, where] : levels_) {
@@ -272,6 +288,12 @@ class FolderReader {
 
   fs::path root_;
   Campaign& campaign_;
+  struct StudiedLevels {
+    std::string folder;
+    std::set<int> levels;
+  };
+  std::map<std::pair<Subject, int>, StudiedLevels> studied_;  // by subject and repeat
+  std::set<int> all_levels_;
   std::set<std::pair<Subject, std::string>> levels_;  // with their folders
   std::map<Subject, std::set<std::string>> actions_;
   std::set<std::pair<std::string, std::string>> present_;  // folder and action

@@ -155,6 +155,41 @@ TEST_F(CampaignFolder, ReadsTargetsAndRepeats) {
             "blue,push,4,1,1,1,1,1,2\ngreen,push,4,1,1,1,1,1,0\n");
 }
 
+TEST_F(CampaignFolder, ReadsImagesAsActionsOfTheirOwn) {
+  file("image-1/repeat-1/concurrency-4/push_results.csv", "iteration,spent_time\n1,1\n");
+  file("image-2/repeat-1/concurrency-4/push_results.csv", "iteration,spent_time\n1,2\n");
+  file("repeat-1/concurrency-4/pull-1mb_results.csv", "iteration,spent_time\n1,3\n");
+  auto campaign = read_campaign(root_);
+  ASSERT_TRUE(campaign);
+  EXPECT_TRUE(campaign->problems.empty()) << campaign->problems.front().message();
+  std::string actions;
+  for (const CampaignSeries& series : campaign->series) actions += series.action + ", ";
+  EXPECT_EQ(actions, "push image-1, push image-2, pull-1mb, ");
+  stats::Record record;
+  record.tests.resize(2);
+  record.tests[0].name = "push 60kB";
+  record.tests[0].samples_file = "image-1/repeat-1/concurrency-4/push_results.csv";
+  record.tests[1].name = "Pull 1MB";
+  record.tests[1].target = "lab";
+  record.tests[1].samples_file = "repeat-1/concurrency-4/pull-1mb_results.csv";
+  name_by_record(*campaign, record);
+  EXPECT_EQ(campaign->series[0].action, "push 60kB");
+  EXPECT_EQ(campaign->series[1].action, "push image-2");
+  EXPECT_EQ(campaign->series[2].action, "Pull 1MB");
+  EXPECT_EQ(campaign->series[2].target, "lab");
+  EXPECT_TRUE(belongs(campaign->series[0], record.tests[0]));
+  EXPECT_FALSE(belongs(campaign->series[1], record.tests[0]));
+}
+
+TEST_F(CampaignFolder, NamesALevelThatOthersHave) {
+  for (const char* folder : {"repeat-1/concurrency-1", "repeat-1/concurrency-9", "repeat-2/concurrency-1"})
+    file(std::string(folder) + "/push_results.csv", "iteration,spent_time\n1,1\n");
+  const auto campaign = read_campaign(root_);
+  ASSERT_TRUE(campaign);
+  ASSERT_EQ(campaign->problems.size(), 1U);
+  EXPECT_EQ(campaign->problems[0].message(), "repeat-2/concurrency-9: the level is missing; others have it");
+}
+
 TEST_F(CampaignFolder, NamesMissingAndStrayFolders) {
   file("concurrency-1/push_results.csv", "iteration,spent_time\n1,1\n");
   file("concurrency-1/pull_results.csv", "iteration,spent_time\n1,1\n");

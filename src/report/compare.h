@@ -6,8 +6,8 @@
 // requests, which depend on each other, but
 //   - repeats, where both sides have six or more of a test,
 //   - otherwise blocks: stretches of the raw times without the first wave, or of the seconds of the record's series.
-// What one side differs from itself: with repeats, the ranges of both sides' repeats overlap; without, the first and
-// the second half of a run differ by as much.
+// What one side differs from itself: with two to five repeats, Welch's test over them has to agree, its interval is
+// taken in, and their ranges must not overlap; without, the first and the second half of a run differ by as much.
 #pragma once
 
 #include <optional>

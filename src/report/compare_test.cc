@@ -89,6 +89,20 @@ TEST(Compare, CriesWolfAtMostOnceInTwentyPairs) {
   }
 }
 
+// A machine that others use: runs differ by 3%, whatever their own blocks say.
+TEST(Compare, CriesNoWolfWhereRunsDiffer) {
+  for (const int repeats : {3, 6}) {
+    int cries = 0;
+    for (unsigned pair = 0; pair < 100; ++pair) {
+      Random random(pair * 31 + 7);
+      const Server server{.run_to_run = 0.03};
+      const CompareSide base = side_of("base", server, repeats, random);
+      cries += any_change(compare(base, side_of("new", server, repeats, random))) ? 1 : 0;
+    }
+    EXPECT_LE(cries, 5) << repeats << " repeats";
+  }
+}
+
 TEST(Compare, FindsASlowdownOfTenPerCent) {
   for (const int repeats : {1, 3, 6}) {
     for (unsigned seed = 0; seed < 20; ++seed) {
@@ -167,6 +181,22 @@ TEST(Compare, ErrorsAreComparedAsADifference) {
     EXPECT_TRUE(change.is_worse());
     EXPECT_NEAR(change.change, 0.0476, 0.001);
   }
+}
+
+// What no block tells (failures beside raw times) is judged by two to five repeats alone.
+TEST(Compare, RepeatsAloneTellOfFailures) {
+  Random random(8);
+  CompareSide base = side_of("base", {.seconds = 3}, 3, random);
+  CompareSide now = side_of("new", {.seconds = 3}, 3, random);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (CompareSide* side : {&base, &now}) side->records[i].tests[0].series.clear();
+    stats::TestRecord& test = now.records[i].tests[0];
+    test.operations.failed = test.operations.ok / (20 + i);
+  }
+  const Comparison comparison = compare(base, now);
+  EXPECT_FALSE(evaluate(parse_change("errors > +1%").value(), comparison).at(0).pass);
+  EXPECT_EQ(comparison.changes.at(1).basis, "3 and 3 repeats");
+  EXPECT_FALSE(any_change(compare(base, base)));
 }
 
 TEST(Compare, RulesFailOnWhatIsMoreThanNoise) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -133,6 +134,58 @@ std::string targets_markdown(const Record& record) {
   return markdown_table({"Target", "URL", "Addresses", "Protocol", "TLS", "Server"}, rows, 6);
 }
 
+// Steps that go to a part other than the one measured.
+bool goes_to(const std::string& step, std::string_view part) {
+  if (part == "token" || part == "storage" || part == "redirect") return step == part;
+  return part == "upstream" ? false : step != "token" && step != "storage" && step != "redirect";
+}
+
+// Of the measure phases; of a peer that is several parts, all of them.
+stats::Bytes measured_bytes(const Record& record, const stats::Peer& peer) {
+  stats::Bytes sum;
+  for (const stats::TestRecord& test : record.tests) {
+    if (test.target != peer.target) continue;
+    for (const stats::StepRecord& step : test.steps) {
+      const auto parts = split(peer.part, '+');
+      const bool here =
+          std::ranges::any_of(parts, [&](std::string_view part) { return goes_to(step.name, part); });
+      if (!here) continue;
+      sum.sent += step.bytes.sent;
+      sum.received += step.bytes.received;
+    }
+  }
+  return sum;
+}
+
+std::string round_trip_text(const stats::RoundTrip& time) {
+  if (time.count == 0) return "";
+  return fmt::format("{} ({} to {})", human_duration(time.mean), human_duration(time.min),
+                     human_duration(time.max));
+}
+
+// The table of who talked to whom; the page draws it.
+std::string peers_markdown(const Record& record) {
+  std::vector<std::vector<std::string>> rows;
+  std::set<std::pair<std::string, std::string>>
+      counted;  // bytes are known by target and part, not by address
+  for (const stats::Peer& peer : record.peers) {
+    const bool first = counted.emplace(peer.target, peer.part).second;
+    const stats::Bytes bytes = measured_bytes(record, peer);
+    const auto size = [&](std::uint64_t value) {
+      return first ? human_size(static_cast<double>(value)) : std::string("in the figures above");
+    };
+    rows.push_back({markdown_text(peer.part), markdown_text(peer.target), markdown_text(peer.origin),
+                    markdown_text(peer.address), markdown_text(join(peer.from, ", ")),
+                    markdown_text(peer.proxy), fmt::format("{}", peer.connections), size(bytes.sent),
+                    size(bytes.received), round_trip_text(peer.round_trip_s)});
+  }
+  if (rows.empty()) return "";
+  return "\nWho talked to whom (bytes: of the measured operations; round trips: of handshakes)\n\n" +
+         markdown_table({"Part", "Target", "Origin", "Address", "From", "Proxy", "Connections", "Sent",
+                         "Received", "Round trip"},
+                        rows, 6);
+}
+
 // What one operation moves, where the tests say it.
 std::string data_size_markdown(const Record& record) {
   std::set<std::uint64_t> sizes;
@@ -177,7 +230,7 @@ EnvironmentTable versions(const Record& record) {
 
 std::string environment_markdown(const Record& record) {
   return as_markdown(hardware(record)) + as_markdown(versions(record)) + data_size_markdown(record) +
-         targets_markdown(record);
+         targets_markdown(record) + peers_markdown(record);
 }
 
 }  // namespace plimsoll::report

@@ -20,7 +20,7 @@ EnvironmentTable hardware(const stats::Record& record);
 // Software versions, one row a name.
 EnvironmentTable versions(const stats::Record& record);
 
-// Both tables, DATA_SIZE (bytes in details["data_size"] of the tests) and the targets, as Markdown.
+// Both tables, DATA_SIZE (bytes in details["data_size"] of the tests) the targets, and who talked to whom, as Markdown.
 std::string environment_markdown(const stats::Record& record);
 
 }  // namespace plimsoll::report

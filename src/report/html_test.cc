@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
@@ -31,7 +32,8 @@ Campaign campaign_of(std::size_t operations) {
   campaign.name = "lab";
   for (const char* action : {"push", "pull"}) {
     for (const int level : {1, 10, 100}) {
-      CampaignSeries series{"lab", action, level, 0, "f.csv", {}, {}};
+      const std::string file = "concurrency-" + std::to_string(level) + "/" + action + "_results.csv";
+      CampaignSeries series{"lab", action, level, 0, file, {}, {}};
       for (std::size_t i = 0; i < operations / 6; ++i) {
         series.iterations.push_back(static_cast<std::uint32_t>(i + 1));
         series.seconds.push_back(0.1 * level * (1 + random.uniform()));
@@ -101,16 +103,24 @@ class Page : public testing::Test {
   }
 
   // The document after its scripts, preceded by what the browser said on the console. `driver` runs in the page.
-  std::string render(const std::vector<HtmlRun>& runs, const std::string& driver = "") {
+  std::string render(const std::vector<HtmlRun>& runs, const std::string& driver = "",
+                     const std::vector<std::string>& more = {}) {
     std::string text = html(runs).value();
     text.insert(text.rfind("</body>"), "<script>" + driver + "</script>");
     const fs::path file = root_ / "report.html";
     std::ofstream(file, std::ios::binary) << text;
-    const auto end = run_program(
-        {"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-         "--enable-logging=stderr", "--user-data-dir=" + (root_ / "profile").string(),
-         "--virtual-time-budget=4000", "--window-size=1200,900", "--dump-dom", "file://" + file.string()},
-        root_, 100s, 64U << 20U);
+    std::vector<std::string> command = {"chromium",
+                                        "--headless",
+                                        "--no-sandbox",
+                                        "--disable-gpu",
+                                        "--disable-dev-shm-usage",
+                                        "--enable-logging=stderr",
+                                        "--user-data-dir=" + (root_ / "profile").string(),
+                                        "--virtual-time-budget=4000",
+                                        "--window-size=1200,900"};
+    command.insert(command.end(), more.begin(), more.end());
+    command.insert(command.end(), {"--dump-dom", "file://" + file.string()});
+    const auto end = run_program(command, root_, 100s, 64U << 20U);
     if (!end) {
       ADD_FAILURE() << end.error().message;
       return "";
@@ -172,35 +182,128 @@ TEST_F(Page, PlotsACampaignAndItsFindings) {
   }
 }
 
-// Sorting, switching lines and zooming, by the keys and clicks that a reader has.
+// Sorting, switching lines, values under the pointer and zooming, by the keys, clicks and drags that a reader has.
 TEST_F(Page, SortsSwitchesAndZooms) {
   const Campaign campaign = campaign_of(600);
   const std::string page = render({{"lab", campaign_record(campaign), &campaign}}, R"js(
     const log = (name, value) => document.body.setAttribute("data-" + name, value);
+    const turn = () => new Promise((done) => setTimeout(done, 50));
     const head = [...document.querySelectorAll("#summary th button")].find((b) => b.textContent === "p99");
     const values = () => [...document.querySelectorAll("#summary td[data-figure=p99]")].map((td) => Number(td.dataset.value));
     head.click();
     log("rising", String(values().every((v, i, all) => i === 0 || all[i - 1] <= v)));
     head.click();
     log("falling", String(values().every((v, i, all) => i === 0 || all[i - 1] >= v)));
-    const line = document.querySelector(".u-legend .u-series:nth-child(2) th");
-    line.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-    log("switched", line.getAttribute("aria-checked") + line.closest("tr").classList.contains("u-off"));
+    log("sorted", head.closest("th").getAttribute("aria-sort"));
     const area = document.querySelector(".plot .area");
-    area.focus();
-    for (const key of ["ArrowRight", "ArrowRight", "+", "-", "0", "ArrowLeft"]) {
-      area.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    }
-    log("focused", String(document.activeElement === area));
-    window.dispatchEvent(new Event("beforeprint"));
-    window.dispatchEvent(new Event("afterprint"));
-    log("plots", String(document.querySelectorAll(".plot canvas").length));
+    const shown = () => area.dataset.shown.split(" ").map(Number);
+    const width = () => shown()[1] - shown()[0];
+    const press = (key) => area.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    const legend = () => [...area.querySelectorAll(".u-legend .u-value")].map((e) => e.textContent).join("|");
+    (async () => {
+      const line = area.querySelector(".u-legend .u-series:nth-child(2) th");
+      line.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+      await turn();
+      log("off", line.getAttribute("aria-checked") + line.closest("tr").classList.contains("u-off"));
+      line.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }));
+      await turn();
+      log("on", line.getAttribute("aria-checked") + line.closest("tr").classList.contains("u-off"));
+      area.focus();
+      press("ArrowRight");
+      await turn();
+      const first = legend();
+      press("ArrowRight");
+      await turn();
+      log("values", String(/\d/.test(first) && /\d/.test(legend()) && first !== legend()));
+      log("focused", String(document.activeElement === area));
+      const all = width();
+      press("+");
+      await turn();
+      log("zoomed", String(width() < 0.6 * all));
+      press("0");
+      await turn();
+      log("reset", String(width() === all));
+      const over = area.querySelector(".u-over");
+      const place = over.getBoundingClientRect();
+      const mouse = (type, x, target = over) => target.dispatchEvent(new MouseEvent(type, {
+        bubbles: true, button: 0, clientX: place.left + x * place.width, clientY: place.top + 60,
+        movementX: 9, view: window }));
+      mouse("mousemove", 0.25); mouse("mousedown", 0.25);
+      await turn();
+      mouse("mousemove", 0.5);
+      await turn();
+      mouse("mouseup", 0.5);
+      await turn();
+      log("dragged", String(width() < 0.6 * all));
+      mouse("dblclick", 0.5);
+      await turn();
+      log("again", String(Math.abs(width() / all - 1) < 0.01));
+      window.dispatchEvent(new Event("beforeprint"));
+      window.dispatchEvent(new Event("afterprint"));
+      log("plots", String(document.querySelectorAll(".plot canvas").length));
+      log("tabbable", String([...document.querySelectorAll(".plot .area, .scroll")].every((e) => e.tabIndex === 0)));
+      log("paper", getComputedStyle(document.body).backgroundColor);
+    })();
   )js");
-  EXPECT_NE(page.find("data-rising=\"true\""), std::string::npos);
-  EXPECT_NE(page.find("data-falling=\"true\""), std::string::npos);
-  EXPECT_NE(page.find("data-switched=\"falsetrue\""), std::string::npos);
-  EXPECT_NE(page.find("data-focused=\"true\""), std::string::npos);
-  EXPECT_NE(page.find("data-plots=\"8\""), std::string::npos);
+  for (const char* told :
+       {"data-rising=\"true\"", "data-falling=\"true\"", "data-sorted=\"descending\"",
+        "data-off=\"falsetrue\"", "data-on=\"truefalse\"", "data-values=\"true\"", "data-focused=\"true\"",
+        "data-zoomed=\"true\"", "data-reset=\"true\"", "data-dragged=\"true\"", "data-again=\"true\"",
+        "data-plots=\"8\"", "data-tabbable=\"true\"", "data-paper=\"rgb(255, 255, 255)\""}) {
+    EXPECT_NE(page.find(told), std::string::npos) << told << " in " << page.substr(page.find("<body"), 600);
+  }
+}
+
+TEST_F(Page, IsDarkWhereTheReaderWantsIt) {
+  const std::string page = render({{"run", rich_record(), nullptr}}, R"js(
+    document.body.setAttribute("data-paper", getComputedStyle(document.body).backgroundColor);
+  )js",
+                                  {"--blink-settings=preferredColorScheme=0"});
+  EXPECT_NE(page.find("data-paper=\"rgb(20, 24, 29)\""), std::string::npos);
+}
+
+TEST_F(Page, PrintsOnPaper) {
+  std::ofstream(root_ / "report.html", std::ios::binary) << html({{"run", rich_record(), nullptr}}).value();
+  const auto end = run_program(
+      {"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+       "--user-data-dir=" + (root_ / "profile").string(), "--virtual-time-budget=4000",
+       "--print-to-pdf=" + (root_ / "report.pdf").string(), "file://" + (root_ / "report.html").string()},
+      root_, 100s, 4U << 20U);
+  ASSERT_TRUE(end) << end.error().message;
+  std::ifstream file(root_ / "report.pdf", std::ios::binary);
+  const std::string pdf(std::istreambuf_iterator<char>(file), {});
+  EXPECT_TRUE(pdf.starts_with("%PDF-"));
+  EXPECT_GT(pdf.size(), 20'000U) << "text, tables and plots";
+}
+
+// The figures on each line are those of the record: bytes of the steps that went there, round trips of its peer.
+TEST_F(Page, DrawsWhoTalkedToWhom) {
+  stats::Record record = rich_record();
+  record.tests.resize(1);
+  record.tests[0].target = "registry";
+  record.tests[0].steps = {{"layer PUT", 5, {{201, 5}}, {}, {}, {7'000'000, 3000, 0, 0}},
+                           {"token", 2, {{200, 2}}, {}, {}, {1500, 9000, 0, 0}},
+                           {"storage", 2, {{200, 2}}, {}, {}, {800, 42'000'000, 0, 0}}};
+  record.environment.network = {{"eth7", "", "25 Gb/s", {"10.0.0.9"}}};
+  const auto peer = [](const char* part, const char* origin, const char* address, double mean) {
+    return stats::Peer{part, "registry", origin, address, {"10.0.0.9"}, "", 3, {3, mean / 2, mean, mean * 2}};
+  };
+  record.peers = {
+      peer("registry", "http://r:1", "10.0.0.1:1", 4e-4), peer("token", "http://t:2", "10.0.0.2:2", 8e-4),
+      peer("storage", "https://s:3", "10.0.0.3:3", 6e-3), peer("upstream", "http://u:4", "10.0.0.4:4", 0.09)};
+  record.peers[0].proxy = "10.0.0.5:3128";
+  const std::string page = render({{"run", record, nullptr}});
+  for (const char* text :
+       {"data-bytes=\"registry registry\">7.00 MB sent, 3.00 kB received<",
+        "data-round-trip=\"registry registry\">round trip 400 us, least 200 us<",
+        "data-bytes=\"registry token\">1.50 kB sent, 9.00 kB received<",
+        "data-round-trip=\"registry token\">round trip 800 us, least 400 us<",
+        "data-bytes=\"registry storage\">800 B sent, 42.0 MB received<", ">token server<", ">storage origin<",
+        ">upstream<", ">proxy<", ">10.0.0.5:3128<", "eth7 25 Gb/s 10.0.0.9", "class=\"unseen\""}) {
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  }
+  record.peers.clear();
+  EXPECT_EQ(render({{"run", record, nullptr}}).find("class=\"network\""), std::string::npos);
 }
 
 TEST_F(Page, AMillionOperationsStaySmall) {

@@ -63,6 +63,50 @@ RankTest exact_test(std::size_t m, std::size_t n, double u) {
   return {upper / all, std::min(1.0, 2 * std::min(upper, lower) / all)};
 }
 
+// Of the mean of so many values, from their own scatter.
+double variance_of_mean(std::span<const double> values) {
+  const double centre = mean(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - centre) * (value - centre);
+  const auto n = static_cast<double>(values.size());
+  return sum / (n - 1) / n;
+}
+
+// The continued fraction of the incomplete beta function (Lentz's method).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  const auto safe = [](double value) { return std::fabs(value) < kTiny ? kTiny : value; };
+  double c = 1;
+  double d = 1 / safe(1 - (a + b) * x / (a + 1));
+  double fraction = d;
+  for (int m = 1; m <= 300; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / safe(1 + even * d);
+    c = safe(1 + even / c);
+    fraction *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / safe(1 + odd * d);
+    c = safe(1 + odd / c);
+    fraction *= d * c;
+    if (std::fabs(d * c - 1) < 1e-14) break;
+  }
+  return fraction;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+// P(|T| > t) of Student's distribution.
+double student_two_sided(double t, double degrees) {
+  return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
 }  // namespace
 
 double mean(std::span<const double> values) {
@@ -178,6 +222,33 @@ std::vector<double> block_means(std::span<const double> values, std::size_t bloc
 std::vector<double> block_medians(std::span<const double> values, std::size_t blocks) {
   return by_block(values, blocks,
                   [](std::span<const double> block) { return median({block.begin(), block.end()}); });
+}
+
+WelchTest welch_test(std::span<const double> a, std::span<const double> b) {
+  WelchTest out;
+  out.difference = out.low = out.high = mean(b) - mean(a);
+  if (a.size() < 2 || b.size() < 2) return out;
+  const double of_a = variance_of_mean(a);
+  const double of_b = variance_of_mean(b);
+  const double sum = of_a + of_b;
+  if (sum <= 0) {
+    out.p_value = out.difference == 0 ? 1 : 0;
+    return out;
+  }
+  const double degrees =
+      sum * sum /
+      (of_a * of_a / static_cast<double>(a.size() - 1) + of_b * of_b / static_cast<double>(b.size() - 1));
+  const double error = std::sqrt(sum);
+  out.p_value = student_two_sided(std::fabs(out.difference) / error, degrees);
+  double inside = 0;
+  double outside = 1e4;  // beyond what 0.05 leaves for one degree of freedom (12.7)
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (inside + outside) / 2;
+    (student_two_sided(middle, degrees) > 0.05 ? inside : outside) = middle;
+  }
+  out.low = out.difference - outside * error;
+  out.high = out.difference + outside * error;
+  return out;
 }
 
 std::vector<double> holm(const std::vector<double>& p_values) {

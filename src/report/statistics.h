@@ -1,5 +1,5 @@
 // The statistics that findings and comparisons rest on. Pure functions of samples; randomness is seeded by the
-// caller. None of them assumes a normal distribution.
+// caller. None but Welch's test assumes a normal distribution.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,16 @@ struct RankTest {
   double two_sided = 1;
 };
 RankTest rank_test(std::span<const double> a, std::span<const double> b);
+
+// Welch's test of two means, for the few values (two to five) of which ranks say nothing; the difference b - a with its
+// 95% interval. p_value is 1 where a side has fewer than two values.
+struct WelchTest {
+  double p_value = 1;
+  double difference = 0;
+  double low = 0;
+  double high = 0;
+};
+WelchTest welch_test(std::span<const double> a, std::span<const double> b);
 
 // Kendall's tau of values against their order, as the probability of a trend that strong by chance (two-sided,
 // normal approximation with ties), and Theil and Sen's slope: the median of all slopes between two values, with its

@@ -85,6 +85,40 @@ TEST(RankTest, TellsNothingFromEqualValuesOrNone) {
   EXPECT_DOUBLE_EQ(rank_test(same, {}).two_sided, 1);
 }
 
+// Against tables of Student's distribution: 12.706, 4.303, 2.776 leave 5% for 1, 2 and 4 degrees of freedom.
+TEST(WelchTest, AgreesWithTables) {
+  const std::vector<double> a = {10, 12, 14};
+  for (const double shift : {1.0, 5.0, 20.0}) {
+    const std::vector<double> b = {10 + shift, 12 + shift, 14 + shift};
+    const WelchTest test = welch_test(a, b);
+    const double error = std::sqrt(8.0 / 3);
+    EXPECT_NEAR(test.difference, shift, 1e-12);
+    EXPECT_NEAR(test.high - test.difference, 2.7764 * error, 1e-3);
+    EXPECT_NEAR(test.difference - test.low, 2.7764 * error, 1e-3);
+    EXPECT_EQ(test.p_value < 0.05, shift > 2.7764 * error);
+  }
+  const std::vector<double> two = {1, 2};
+  EXPECT_NEAR(welch_test(two, std::vector<double>{4, 5}).p_value, 0.0513,
+              1e-3);  // t = 3 * sqrt(2), 2 degrees
+  EXPECT_NEAR(welch_test(two, std::vector<double>{1, 2}).p_value, 1, 1e-12);
+  EXPECT_EQ(welch_test(std::vector<double>{1}, two).p_value, 1);
+  EXPECT_EQ(welch_test(std::vector<double>{1, 1}, std::vector<double>{2, 2}).p_value, 0);
+}
+
+TEST(WelchTest, CriesWolfAsOftenAsItSays) {
+  Random random(3);
+  int cries = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<double> a(3);
+    std::vector<double> b(3);
+    for (double& value : a) value = random.uniform() + random.uniform() + random.uniform();
+    for (double& value : b) value = random.uniform() + random.uniform() + random.uniform();
+    cries += welch_test(a, b).p_value < 0.05 ? 1 : 0;
+  }
+  EXPECT_LE(cries, 120);
+  EXPECT_GE(cries, 40);
+}
+
 TEST(Trend, FindsASlopeAndItsInterval) {
   std::vector<double> values;
   Random random(3);

@@ -173,6 +173,28 @@ struct Target {
   std::string tls;       // "TLSv1.3, TLS_AES_256_GCM_SHA384"; empty in clear
 };
 
+// Time from SYN to SYN-ACK, as the kernel measured it, over the connections that were looked at.
+struct RoundTrip {
+  std::uint64_t count = 0;
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+};
+
+// An address that the generator talked to, set-up and clean-up included.
+struct Peer {
+  // "registry", "token", "storage", "upstream"; of an HTTP load "server", "redirect". Joined by '+' where one origin
+  // is several.
+  std::string part;
+  std::string target;             // name of the target that led there
+  std::string origin;             // "http://127.0.0.1:5000"
+  std::string address;            // "127.0.0.1:5000"; the proxy's where there is one
+  std::vector<std::string> from;  // the generator's own addresses
+  std::string proxy;              // that stood between; empty: none
+  std::uint64_t connections = 0;
+  RoundTrip round_trip_s;
+};
+
 struct Load {
   std::string mode = "closed";  // "closed" or "open"
   int concurrency = 0;
@@ -254,6 +276,7 @@ struct Record {
   Environment environment;
   std::vector<Environment> machines;  // of servers, from --describe
   std::vector<Target> targets;
+  std::vector<Peer> peers;
   Load load;
   std::vector<TestRecord> tests;
   std::vector<Threshold> thresholds;

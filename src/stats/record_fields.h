@@ -159,6 +159,24 @@ void fields(auto& archive, Of<Target> auto& t) {
   archive("tls", t.tls);
 }
 
+void fields(auto& archive, Of<RoundTrip> auto& r) {
+  archive("count", r.count);
+  archive("min", r.min);
+  archive("mean", r.mean);
+  archive("max", r.max);
+}
+
+void fields(auto& archive, Of<Peer> auto& p) {
+  archive("part", p.part);
+  archive("target", p.target);
+  archive("origin", p.origin);
+  archive("address", p.address);
+  archive("from", p.from);
+  archive("proxy", p.proxy);
+  archive("connections", p.connections);
+  archive("round_trip_s", p.round_trip_s);
+}
+
 void fields(auto& archive, Of<Load> auto& l) {
   archive("mode", l.mode);
   archive("concurrency", l.concurrency);
@@ -239,6 +257,7 @@ void fields(auto& archive, Of<Record> auto& r) {
   archive("environment", r.environment);
   archive("machines", r.machines);
   archive("targets", r.targets);
+  archive("peers", r.peers);
   archive("load", r.load);
   archive("tests", r.tests);
   archive("skipped", r.skipped);

@@ -115,6 +115,14 @@ Record full_record() {
                      "HTTP/1.1",
                      "acme/1.0",
                      "TLSv1.3, TLS_AES_256_GCM_SHA384"}};
+  record.peers = {{"registry+token",
+                   "registry",
+                   "http://127.0.0.1:5000",
+                   "127.0.0.1:3128",
+                   {"127.0.0.1"},
+                   "127.0.0.1:3128",
+                   10,
+                   {10, 1e-5, 2e-5, 4e-5}}};
   record.load = {"open", 10, 100, 1000, 10, 1, 2};
   record.tests = {full_test()};
   record.thresholds = {{"p99 > 50ms", 0.1, true}};

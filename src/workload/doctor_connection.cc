@@ -44,7 +44,7 @@ net::Task<void> Doctor::reach() {
   if (!client_.server().empty()) say("server", "yes", client_.server(), "");
 
   // Once more as somebody whom the registry has never seen.
-  http::Client stranger(loop_, connectors_->to(target_.options.base),
+  http::Client stranger(loop_, connectors_->to(target_.options.base, oci::Part::registry),
                         {.connect_patience = {.idle = target_.options.timeout}}, nullptr);
   const std::string authority = target_.options.base.authority();
   const std::vector<http::HeaderView> headers = {{"User-Agent", target_.options.user_agent}};

@@ -75,28 +75,32 @@ bool HttpRequestTemplate::varies() const {
 
 struct HttpLoad::Thread {
   HttpLoad& load;
-  std::map<std::string, std::unique_ptr<http::OriginConnector>> connectors;
-  std::map<std::string, std::string> unresolved;
+  struct Known {
+    http::Url origin;
+    std::unique_ptr<MeasuredConnector> connector;
+  };
+  std::map<std::string, Known> connectors;
 
   explicit Thread(HttpLoad& of) : load(of) {}
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
   ~Thread() {
-    const std::lock_guard lock(load.mutex_);
-    for (const auto& [origin, connector] : connectors) {
-      for (const auto& endpoint : connector->endpoints().endpoints()) {
-        load.addresses_[endpoint.address.to_string()] += endpoint.connections;
-      }
+    for (const auto& [key, known] : connectors) {
+      const bool asked = std::ranges::any_of(load.options_.requests, [&known](const auto& request) {
+        return request.url.same_origin(known.origin);
+      });
+      load.peers_.add(asked ? "server" : "redirect", known.origin, *known.connector);
     }
   }
 
-  http::OriginConnector* to(const http::Url& url, int thread) {
+  MeasuredConnector* to(const http::Url& url, int thread) {
     const std::string origin = url.origin();
     const auto known = connectors.find(origin);
-    if (known != connectors.end()) return known->second.get();
+    if (known != connectors.end()) return known->second.connector.get();
     auto made = load.transport_.connector(url, thread);
     if (!made) return nullptr;
-    return connectors.emplace(origin, std::move(*made)).first->second.get();
+    auto measured = std::make_unique<MeasuredConnector>(std::move(*made));
+    return connectors.emplace(origin, Known{url, std::move(measured)}).first->second.connector.get();
   }
 };
 
@@ -175,7 +179,7 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
     const std::string origin = url.origin();
     auto at = clients_.find(origin);
     if (at == clients_.end()) {
-      http::OriginConnector* connector = thread_->to(url, thread_index_);
+      MeasuredConnector* connector = thread_->to(url, thread_index_);
       if (connector == nullptr) return nullptr;
       http::ClientOptions options{.connect_patience = {.idle = options_.timeout},
                                   .keep_alive = options_.keep_alive,
@@ -358,11 +362,6 @@ std::unique_ptr<load::Session> HttpLoad::session(const load::Worker& worker) {
 HttpFacts HttpLoad::facts() const {
   const std::lock_guard lock(mutex_);
   return facts_;
-}
-
-std::map<std::string, std::uint64_t> HttpLoad::addresses() const {
-  const std::lock_guard lock(mutex_);
-  return addresses_;
 }
 
 }  // namespace plimsoll::workload

@@ -13,6 +13,7 @@
 #include "http/transport.h"
 #include "http/url.h"
 #include "load/workload.h"
+#include "workload/peers.h"
 
 namespace plimsoll::workload {
 
@@ -51,7 +52,7 @@ Checked<std::vector<HttpRequestTemplate>> parse_requests(std::string_view text, 
 
 class HttpLoad final : public load::Workload {
  public:
-  // `transport` outlives the workload; `addresses` takes the connections by address when threads end.
+  // `transport` outlives the workload; connections are counted when threads end.
   HttpLoad(HttpLoadOptions options, const http::Transport& transport, int threads);
   ~HttpLoad() override;
 
@@ -59,8 +60,8 @@ class HttpLoad final : public load::Workload {
   std::unique_ptr<load::Session> session(const load::Worker& worker) override;
 
   HttpFacts facts() const;
-  // "127.0.0.1:80" -> connections
-  std::map<std::string, std::uint64_t> addresses() const;
+  // Who was talked to, once the run has ended: "server" and "redirect".
+  std::vector<stats::Peer> peers() const { return peers_.peers(); }
 
  private:
   friend class HttpSession;
@@ -72,7 +73,7 @@ class HttpLoad final : public load::Workload {
   mutable std::mutex mutex_;  // first answers and ends of threads: never an operation
   HttpFacts facts_;
   bool facts_known_ = false;
-  std::map<std::string, std::uint64_t> addresses_;
+  PeerTally peers_;
 };
 
 }  // namespace plimsoll::workload

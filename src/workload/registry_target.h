@@ -16,11 +16,9 @@
 #include "oci/image.h"
 #include "oci/registry_client.h"
 
-namespace plimsoll::oci {
-class AddressTally;
-}
-
 namespace plimsoll::workload {
+
+class PeerTally;
 
 // How a test uploads blobs.
 enum class UploadKind : std::uint8_t { put, post, stream, chunk };
@@ -80,8 +78,8 @@ struct RegistryTarget {
   // Images that the registry refused to delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<LayerTally> layers = std::make_shared<LayerTally>();  // of measured pushes, by all threads
-  // Connections by address; filled by what `connectors` makes.
-  std::shared_ptr<oci::AddressTally> tally;
+  // Who was talked to; filled by what `connectors` makes.
+  std::shared_ptr<PeerTally> tally;
   // Makes the connectors of one thread.
   std::function<std::unique_ptr<oci::Connectors>(int thread)> connectors;
 

@@ -218,11 +218,53 @@ def test_compare(plimsoll, serve, tmp_path):
     run(plimsoll, "compare", "-o", "md", "--fail-if", "p99 > +5%", "a.json", "c.json", cwd=tmp_path, check=0)
 
 
+def test_compare_of_a_campaigns_targets(plimsoll, serve, tmp_path):
+    """docs/ci.md: two targets of one campaign, with repeats; one that fails against one that does not."""
+    targets = {"base": "route=blob; method=GET; latency=5ms", "same": "route=blob; method=GET; latency=5ms",
+               "failing": "route=blob; method=GET; every=3; skip=40; status=500"}
+    options = [f"--target={name}={serve('--fault', fault)}" for name, fault in targets.items()]
+    run(plimsoll, "sweep", *options, "--interleave", "--actions", "pull", "--client", "serial", "--image", "20kB", "--repeat", 3,
+        "--concurrency", 2, "--iterations", 60, "--out", "c", cwd=tmp_path, check=1)
+    rules = ["--fail-if", "errors > +1%"]
+    for name, code in [("base", 0), ("failing", 3)]:
+        done = run(plimsoll, "compare", "-o", "md=change.md", *rules, "c/base", f"c/{name}", cwd=tmp_path)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "| Test | Figure |" in (tmp_path / "change.md").read_text()
+    assert "errors" in done.stderr, "failures are in the record beside the raw times"
+    run(plimsoll, "compare", "c/base,c/same", "c/failing", cwd=tmp_path, check=0)
+
+
+def test_who_was_talked_to_is_in_the_record(plimsoll, serve, tmp_path):
+    url = serve()
+    sweep(plimsoll, url, "--actions", "pull", cwd=tmp_path)
+    run(plimsoll, "http", "-n", 20, "-c", 2, "--result", "h.json", url + "/v2/", cwd=tmp_path, check=0)
+    for file, part in [("c/result.json", "registry"), ("h.json", "server")]:
+        peers = json.loads((tmp_path / file).read_text())["peers"]
+        assert [(p["part"], p["origin"], p["address"], p["from"]) for p in peers] == [
+            (part, url, url.split("//")[1], ["127.0.0.1"])]
+        assert peers[0]["connections"] > 0 and 0 < peers[0]["round_trip_s"]["min"] <= peers[0]["round_trip_s"]["max"] < 1
+    for output in ("md", "html"):
+        done = run(plimsoll, "report", "-o", f"{output}=out", "c", "h.json", cwd=tmp_path)
+        if done.returncode == 0:
+            assert "Who talked to whom" in (tmp_path / "out").read_text()
+
+
 def test_doctor_of_a_machine_feeds_describe(plimsoll, serve, tmp_path):
     run(plimsoll, "doctor", "-o", "json=server.json", cwd=tmp_path, check=0)
-    sweep(plimsoll, serve(), "--describe", "server.json", "--actions", "push", cwd=tmp_path)
+    (tmp_path / "switch.conf").write_text("vlan 7\n")
+    sweep(plimsoll, serve(), "--describe", "server.json", "--attach", "switch.conf", "--actions", "push", cwd=tmp_path)
     record = json.loads((tmp_path / "c" / "result.json").read_text())
-    assert record["machines"][0]["kernel"]
+    server = record["machines"][0]
+    assert server["role"] == "server" and server["kernel"] and server["versions"]["openssl"]
+    for name in ("host", "operating_system", "kernel", "architecture", "cpu", "processors", "cores", "memory_bytes", "limits",
+                 "congestion_control", "io", "versions"):
+        assert record["environment"][name], name
+    assert record["attachments"] == {"switch.conf": "vlan 7\n"}
+    for output in ("md", "html"):
+        done = run(plimsoll, "report", "-o", f"{output}=out", "c", cwd=tmp_path)
+        text = (tmp_path / "out").read_text() if done.returncode == 0 else "DATA_SIZE vlan 7"
+        assert output == "html" or "DATA_SIZE: 65.0 kB" in text
+        assert output == "md" or "vlan 7" in text
 
 
 def test_bench_without_a_url(plimsoll, tmp_path):

@@ -147,6 +147,22 @@ inline stats::Record example_record() {
                      "HTTP/1.1",
                      "registry/2.0",
                      ""}};
+  record.peers = {{"registry",
+                   "registry",
+                   "http://localhost:5000",
+                   "127.0.0.1:5000",
+                   {"127.0.0.1"},
+                   "",
+                   2,
+                   {2, 2.1e-5, 2.4e-5, 2.7e-5}},
+                  {"token",
+                   "registry",
+                   "http://auth.example:5001",
+                   "172.20.9.17:5001",
+                   {"172.20.9.15"},
+                   "",
+                   1,
+                   {1, 4e-4, 4e-4, 4e-4}}};
   record.load.concurrency = 2;
   record.load.requests = 100;
   record.tests = {example_push(), example_pull()};

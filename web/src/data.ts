@@ -31,6 +31,10 @@ export interface Environment {
 }
 export interface Address { address: string; connections: number; problem: string }
 export interface Target { name: string; url: string; addresses: Address[]; protocol: string; server: string; tls: string }
+export interface Peer {
+  part: string; target: string; origin: string; address: string; from: string[]; proxy: string; connections: number;
+  round_trip_s: { count: number; min: number; mean: number; max: number };
+}
 export interface Threshold { expression: string; observed: number; pass: boolean }
 export interface Finding {
   id: string; severity: string; summary: string; evidence: Record<string, number>; context: Record<string, string>;
@@ -38,7 +42,7 @@ export interface Finding {
 export interface ResultRecord {
   tool: { version: string; command: string };
   seed: number; started: string; interrupted: boolean; upstream_url: string;
-  environment: Environment; machines: Environment[]; targets: Target[]; tests: Test[];
+  environment: Environment; machines: Environment[]; targets: Target[]; peers: Peer[]; tests: Test[];
   thresholds: Threshold[]; findings: Finding[]; attachments: Record<string, string>;
 }
 export interface RawSeries {

@@ -114,7 +114,10 @@ export function plotElement(spec: PlotSpec): HTMLElement {
     const shown = plot?.series.map((s) => s.show ?? true);
     plot?.destroy();
     const width = Math.max(320, Math.min(area.clientWidth || 900, printing ? 680 : 1200));
-    plot = new uPlot(options(spec, width), data, area);
+    const told = (u: uPlot, scale: string) => {
+      if (scale === "x") area.dataset.shown = `${u.scales.x.min} ${u.scales.x.max}`;
+    };
+    plot = new uPlot({ ...options(spec, width), hooks: { setScale: [told] } }, data, area);
     shown?.forEach((show, i) => { if (i > 0 && !show) plot!.setSeries(i, { show }); });
     legendKeys(plot);
   };

@@ -168,9 +168,13 @@ function runEnvironment(data: PageData, run: Run): HTMLElement[] {
   if (targets.length > 0) {
     out.push(el("h3", {}, "Targets"), dataTable("Targets",
       ["Target", "URL", "Addresses", "Protocol", "TLS", "Server"].map((title) => ({ title })), targets));
-    const drawing = el("div", { class: "scroll" });
-    drawing.append(networkDrawing(record));
-    out.push(el("h3", {}, "Who talked to whom"), drawing);
+  }
+  const drawing = networkDrawing(record);
+  if (drawing) {
+    const box = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Who talked to whom" });
+    box.append(drawing);
+    out.push(el("h3", {}, "Who talked to whom"), box,
+      el("p", { class: "quiet" }, "Bytes: of the measured operations, before TLS. Round trips: of the connections' handshakes, as the kernel measured them."));
   }
   const sizes = new Set(record.tests.map((t) => Number(t.details.data_size)).filter((bytes) => bytes > 0));
   if (sizes.size > 0) out.push(el("p", {}, `DATA_SIZE: ${[...sizes].map(size).join(", ")}`));
