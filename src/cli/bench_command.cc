@@ -244,7 +244,7 @@ class BenchCommand final : public Command {
     const auto left = test.details.find("left_behind");
     if (left == test.details.end()) return;
     fmt::print(stderr,
-               "plimsoll: {}: the registry refused to delete {} of the images that were pushed; they are "
+               "plimsoll: {}: the registry did not delete {} of the images that were pushed; they are "
                "still there\n",
                test.name, left->second);
   }

@@ -291,6 +291,15 @@ net::Task<void> RegistrySession::remove(const PushedImage& image) {
     if (!tag || *tag != 202) ++*target_.left_behind;
     co_return;
   }
+  if (*manifest == 202 && !looked_after_delete_) {
+    // Some say 202 and do nothing: the first image speaks for all.
+    looked_after_delete_ = true;
+    deletes_do_nothing_ = (co_await client_.head_manifest(image.repository, image.tag)).has_value();
+  }
+  if (deletes_do_nothing_) {
+    ++*target_.left_behind;
+    co_return;
+  }
   for (const auto& layer : image.layers) {
     if (const auto blob = co_await client_.delete_blob(image.repository, layer.digest); !blob) co_return;
   }

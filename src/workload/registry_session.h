@@ -118,7 +118,8 @@ class RegistrySession : public load::Session {
   net::Task<Checked<void>> seed_source(std::size_t size_class);
   // Ends the upload sessions that failed pushes left open (end-14). Stops where the registry is gone.
   net::Task<void> cancel_abandoned();
-  // Deletes manifest, layers and configuration. A refusal is counted, and is no error.
+  // Deletes manifest, layers and configuration. A refusal is counted, as is a 202 after which the
+  // image is still there, and is no error.
   net::Task<void> remove(const PushedImage& image);
 
   // The outcome of an operation that ended like this; takes the sample of an error.
@@ -156,9 +157,12 @@ class RegistrySession : public load::Session {
   std::size_t image_class_ = 0;
   std::string repository_;
   std::string same_tag_ = "latest";
+  bool looked_after_delete_ = false;
+  bool deletes_do_nothing_ = false;
   std::array<std::optional<Source>, kSizeClasses.size()> sources_;
   std::vector<oci::Upload> abandoned_;
-  // Size class of every image that was begun, one byte each, with kMounted where it is its source's image: content and names are drawn again from these when the
+  // Size class of every image that was begun, one byte each, with kMounted where it is its source's image: content
+  // and names are drawn again from these when the
   // registry is cleaned, so that a long run keeps no list of digests.
   std::string begun_;
 };

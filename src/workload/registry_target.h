@@ -75,7 +75,7 @@ struct RegistryTarget {
   std::uint64_t chunk_size = 0;              // of UploadKind::chunk
   UploadKind seed_upload = UploadKind::put;  // of what is pushed before anything is measured
   MountKind mount = MountKind::none;
-  // Images that the registry refused to delete: counted by all threads, told to the user.
+  // Images that the registry did not delete: counted by all threads, told to the user.
   std::shared_ptr<std::atomic<std::uint64_t>> left_behind = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::shared_ptr<LayerTally> layers = std::make_shared<LayerTally>();  // of measured pushes, by all threads
   // Who was talked to; filled by what `connectors` makes.

@@ -261,13 +261,13 @@ def test_c35_retries_stand_in_the_record(bench, serve):
     ("status=405", 4), ("status=400", 4),
     ("route=manifest; status=404", 0),  # it is gone already
     ("route=blob; status=404", 0), ("route=blob; status=405", 0),
-    ("route=manifest; status=202", 0),  # says so, and the tag still resolves
+    ("route=manifest; status=202", 4),  # says so, and the tag still resolves
     ("status=500", 4), ("reset", 4),
 ])
 def test_c36_deletes_that_are_refused(bench, serve, rule, left):
     server = serve("--fault", f"method=DELETE; {rule}")
     [test] = all_good(bench(server.url, PUSH))
-    warned = f"refused to delete {left} of the images" in bench.done.stderr
+    warned = f"did not delete {left} of the images" in bench.done.stderr
     assert warned == (left > 0), bench.done.stderr
     assert test["details"].get("left_behind") == (str(left) if left else None)
 
