@@ -124,6 +124,8 @@ void declare_bench_options(CLI::App& app, BenchOptions& options) {
   declare_images(app, options);
   declare_output(app, options);
   add_connection_options(app, options.connection);
+  add_count(app, "--streams", options.connection.streams, 1,
+            "With --http2: clients that share a connection (default 1: each has its own)");
 }
 
 }  // namespace plimsoll::cli

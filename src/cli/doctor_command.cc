@@ -86,7 +86,8 @@ class DoctorCommand final : public Command {
                                   .congestion = settings.congestion,
                                   .unix_socket = {},
                                   .proxies = {},
-                                  .alpn = {"h2", "http/1.1"}});
+                                  .protocols = http::Protocols::automatic,
+                                  .streams = 1});
   }
 
   static std::string registry_text(const std::string& url, const workload::Examination& found) {

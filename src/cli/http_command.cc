@@ -83,7 +83,8 @@ class HttpCommand final : public Command {
     if (auto good = prepare_requests(); !good) return good;
     if (auto good = prepare_transport(); !good) return good;
     plan();
-    if (auto enough = reserve_descriptors(plan_.rate ? plan_.max_workers : plan_.concurrency); !enough)
+    if (auto enough = reserve_descriptors((plan_.rate ? plan_.max_workers : plan_.concurrency) / plan_.group);
+        !enough)
       return enough;
     for (const Output& output : options_.outputs) {
       const bool is_rows = output.format == "csv" || output.format == "hgrm" || output.format == "hlog";
@@ -174,6 +175,8 @@ class HttpCommand final : public Command {
     }
     auto proxies = proxies_of(options_);
     if (!proxies) return proxies.error();
+    const auto protocols = protocols_of(options_.connection, http::Protocols::http1);
+    if (!protocols) return protocols.error();
     auto transport = http::Transport::make({.cacert = options_.connection.cacert,
                                             .cert = options_.connection.cert,
                                             .key = options_.connection.key,
@@ -183,7 +186,8 @@ class HttpCommand final : public Command {
                                             .congestion = options_.connection.congestion,
                                             .unix_socket = options_.unix_socket,
                                             .proxies = std::move(*proxies),
-                                            .alpn = {}});
+                                            .protocols = *protocols,
+                                            .streams = options_.connection.streams});
     if (!transport) return transport.error();
     transport_.emplace(std::move(*transport));
     // A name without an address is found before the run.
@@ -194,7 +198,9 @@ class HttpCommand final : public Command {
   }
 
   void plan() {
-    plan_.concurrency = options_.concurrency;
+    const int streams = options_.connection.streams;
+    plan_.concurrency = options_.concurrency * streams;
+    plan_.group = streams;
     plan_.requests = options_.duration > Nanos{} && !options_.requests_given ? 0 : options_.requests;
     // ab's -t "implies -n 50000".
     if (called_as_ab_ && plan_.requests == 0) plan_.requests = 50'000;
@@ -203,9 +209,10 @@ class HttpCommand final : public Command {
     plan_.ramp = options_.ramp;
     plan_.rate = options_.rate;
     plan_.arrivals = options_.arrivals == "poisson" ? load::Arrivals::poisson : load::Arrivals::even;
-    plan_.max_workers = options_.max_connections > 0
-                            ? options_.max_connections
-                            : std::max(options_.concurrency, std::min(options_.concurrency * 10, 1024));
+    plan_.max_workers =
+        streams * (options_.max_connections > 0
+                       ? options_.max_connections
+                       : std::max(options_.concurrency, std::min(options_.concurrency * 10, 1024)));
     plan_.threads = std::min(options_.threads, options_.concurrency);
     plan_.seed = options_.seed.value_or(system_seed());
     plan_.io = options_.connection.io;
@@ -220,6 +227,7 @@ class HttpCommand final : public Command {
                              .requests_per_connection = options_.connections_reuse,
                              .timeout = options_.timeout,
                              .follow = options_.follow,
+                             .http2 = options_.connection.http2,
                              .same_length = options_.same_length},
                             *transport_, plan_.threads);
     const http::Url& first = requests_.front().url;
@@ -272,7 +280,7 @@ class HttpCommand final : public Command {
     record.interrupted = measured.interrupted;
     record.environment.io = measured.io;
     record.load.mode = plan_.rate ? "open" : "closed";
-    record.load.concurrency = plan_.concurrency;
+    record.load.concurrency = plan_.concurrency;  // requests in flight
     record.load.rate = plan_.rate.value_or(0);
     record.load.requests = plan_.requests;
     record.load.duration_s = seconds(plan_.duration);
@@ -305,6 +313,10 @@ class HttpCommand final : public Command {
         {"keep_alive", keep_alive ? "yes" : "no"},
         {"keep_alive_requests", fmt::format("{}", facts.kept_alive)}};
     if (!facts.tls.empty()) test.details["tls"] = facts.tls;
+    if (options_.connection.http2) {
+      test.details["connections"] = fmt::format("{}", options_.concurrency);
+      test.details["streams"] = fmt::format("{}", options_.connection.streams);
+    }
     if (requests_.front().has_body) test.details["body_sent"] = "yes";
     record.tests.push_back(std::move(test));
   }

@@ -8,7 +8,7 @@ void declare_ab_flags(CLI::App& app, HttpOptions& o) {
   add_count(app, "-n,--requests", o.requests, 1, "Number of requests: exactly that many (default 1)")
       ->each([&o](const std::string&) { o.requests_given = true; });
   add_count(app, "-c,--concurrency", o.concurrency, 1,
-            "Number of connections, one request at a time each (default 1)");
+            "Number of connections, one request at a time each, or --streams with --http2 (default 1)");
   add_duration(app, "-t,--duration,--timelimit", o.duration,
                "Load for this long; with -n, whichever comes first");
   add_duration(app, "-s,--timeout", o.timeout,
@@ -90,6 +90,8 @@ void declare_http_options(CLI::App& app, HttpOptions& options) {
   declare_load(app, options);
   declare_output(app, options);
   add_connection_options(app, options.connection);
+  add_count(app, "--streams", options.connection.streams, 1,
+            "With --http2: requests at a time on each of the -c connections (default 1)");
 }
 
 }  // namespace plimsoll::cli

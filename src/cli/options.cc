@@ -180,7 +180,18 @@ void add_connection_options(CLI::App& app, ConnectionSettings& into) {
       ->type_name("'NAME: VALUE'")
       ->type_size(1)
       ->allow_extra_args(false);
+  app.add_flag("--http2", into.http2,
+               "Speak HTTP/2 and nothing else: over TLS by ALPN, in clear by prior knowledge");
+  app.add_flag("--http1", into.http1, "Speak HTTP/1.1 and nothing else");
   add_io(app, into.io);
+}
+
+Checked<http::Protocols> protocols_of(const ConnectionSettings& settings, http::Protocols otherwise) {
+  if (settings.http1 && settings.http2) return Refusal{"--http1 and --http2 exclude each other"};
+  if (settings.streams > 1 && !settings.http2)
+    return Refusal{"--streams: several requests at once on a connection need --http2"};
+  if (settings.http1) return http::Protocols::http1;
+  return settings.http2 ? http::Protocols::http2 : otherwise;
 }
 
 std::string masked_url(std::string_view url) {

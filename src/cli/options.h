@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
+#include "http/protocols.h"
 #include "net/backend.h"
 
 namespace plimsoll::cli {
@@ -51,9 +53,14 @@ struct ConnectionSettings {
   std::string congestion;
   std::vector<std::string> headers;
   net::IoKind io = net::IoKind::automatic;
+  bool http1 = false;
+  bool http2 = false;
+  int streams = 1;
 };
 void add_connection_options(CLI::App& app, ConnectionSettings& into);
 void add_io(CLI::App& app, net::IoKind& into);
+// What the options ask for, or `otherwise`; a refusal where they contradict each other.
+Checked<http::Protocols> protocols_of(const ConnectionSettings& settings, http::Protocols otherwise);
 
 // A URL as it may be shown: user information in it is masked.
 std::string masked_url(std::string_view url);

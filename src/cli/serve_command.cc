@@ -71,6 +71,7 @@ class ServeCommand final : public Command {
   bool quiet_ = false;
   bool end_with_parent_ = false;
   bool temporary_ = false;
+  bool http1_ = false;
 };
 
 void ServeCommand::declare(CLI::App& app) {
@@ -110,6 +111,7 @@ void ServeCommand::declare(CLI::App& app) {
   auto* key = app.add_option("--tls-key", options_.server.tls_key, "Its key")->type_name("FILE");
   cert->needs(key);
   key->needs(cert);
+  app.add_flag("--http1", http1_, "Speak HTTP/1.1 and nothing else");
   app.add_option("--congestion", options_.server.congestion, "Congestion control of the connections")
       ->type_name("NAME");
   add_count(app, "--threads", threads_, 1, "Threads, each with its own loop");
@@ -157,6 +159,7 @@ Checked<void> ServeCommand::complete() {
     options_.memory_limit = *limit;
   }
   options_.server.threads = static_cast<unsigned>(threads_);
+  options_.server.limits.http2 = !http1_;
   return {};
 }
 

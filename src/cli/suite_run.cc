@@ -36,6 +36,8 @@ Checked<net::SourcePool> sources_of(const BenchOptions& options) {
 Checked<http::Transport> transport_of(const BenchOptions& options) {
   auto sources = sources_of(options);
   if (!sources) return sources.error();
+  const auto protocols = protocols_of(options.connection, http::Protocols::automatic);
+  if (!protocols) return protocols.error();
   return http::Transport::make({.cacert = options.connection.cacert,
                                 .cert = options.connection.cert,
                                 .key = options.connection.key,
@@ -45,7 +47,8 @@ Checked<http::Transport> transport_of(const BenchOptions& options) {
                                 .congestion = options.connection.congestion,
                                 .unix_socket = {},
                                 .proxies = {},
-                                .alpn = {}});
+                                .protocols = *protocols,
+                                .streams = options.connection.streams});
 }
 
 // Header options, checked: nothing in them may end the line they stand in.
@@ -162,7 +165,8 @@ load::Plan plan_of(const BenchOptions& options, std::uint64_t seed) {
   plan.warmup = options.warmup;
   plan.rate = options.rate;
   plan.max_workers = options.concurrency;
-  plan.threads = std::min(options.threads, options.concurrency);
+  plan.group = options.connection.streams;
+  plan.threads = std::min(options.threads, (options.concurrency + plan.group - 1) / plan.group);
   plan.seed = seed;
   plan.io = options.connection.io;
   plan.drain_limit = std::max<Nanos>(std::chrono::seconds(10), options.timeout);
@@ -231,11 +235,11 @@ Checked<ProbedRegistry> probe_registry(const std::string& url, std::string name,
     const int status = registry.last_status();
     if (!options.images.empty() && (status == 401 || status == 403)) problem.clear();
     probed.described.server = registry.server();
+    probed.described.protocol = registry.protocol();
   }
   if (!problem.empty()) return Refusal{problem};
   probed.described.name = std::move(name);
   probed.described.url = url;
-  probed.described.protocol = "HTTP/1.1";
   return probed;
 }
 

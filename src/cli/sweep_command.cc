@@ -227,7 +227,8 @@ Checked<Outcome> SweepCommand::run_images(const Stretch& stretch, load::StopSign
   load::Plan plan;
   plan.concurrency = stretch.concurrency;
   plan.requests = options_.iterations;
-  plan.threads = std::min(options_.bench.threads, stretch.concurrency);
+  plan.group = options_.bench.connection.streams;
+  plan.threads = std::min(options_.bench.threads, (stretch.concurrency + plan.group - 1) / plan.group);
   plan.seed = seed_;
   plan.io = options_.bench.connection.io;
   plan.keep_samples = true;

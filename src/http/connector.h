@@ -11,6 +11,8 @@
 
 namespace plimsoll::http {
 
+class Http2Pool;
+
 // A connection that is ready for a request, and what opening it took.
 struct Opened {
   std::unique_ptr<net::Stream> stream;
@@ -25,6 +27,8 @@ class Connector {
   virtual net::Task<Result<Opened>> open(net::Loop& loop, net::Patience patience) = 0;
   // What made the last attempt fail, where the error alone doesn't say it (OpenSSL's reason); for samples.
   virtual std::string failure() const { return {}; }
+  // Where HTTP/2 may be spoken to this origin: what its clients share. Null: HTTP/1.1 only.
+  virtual Http2Pool* http2() { return nullptr; }
 };
 
 }  // namespace plimsoll::http

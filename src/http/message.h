@@ -97,6 +97,7 @@ struct ResponseHead {
   // A transfer coding besides chunked was applied (which we never ask for): the body's bytes are still coded.
   bool transfer_coded = false;
   bool keep_alive = false;  // another request may follow on this connection
+  int major_version = 1;    // 2: HTTP/2, which has no reason phrases
 };
 
 enum class TargetForm : std::uint8_t { origin, absolute, asterisk };
@@ -115,6 +116,7 @@ struct RequestHead {
   std::optional<std::uint64_t> content_length;
   bool keep_alive = false;
   bool expect_continue = false;  // the client waits for "100 Continue" before it sends its body
+  int major_version = 1;         // 2: HTTP/2, whose :authority is `authority` where there is no Host
 };
 
 // What one call of a parser's feed() found, in this order.

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "http/http2_server_connection.h"
 #include "http/render.h"
 #include "net/socket.h"
 
@@ -74,8 +75,32 @@ bool ServerConnection::take(const MessageStep& step, std::string_view bytes, boo
   return parser_.head_done();
 }
 
+ServerConnection::~ServerConnection() = default;
+
 net::Task<void> ServerConnection::run() {
   if (shared_.observer != nullptr) shared_.observer->connected();
+  if (shared_.limits.http2 && stream_->alpn() == "h2") {
+    co_await speak_http2({});
+  } else {
+    co_await speak_http1();
+  }
+  if (shared_.observer != nullptr) shared_.observer->disconnected();
+}
+
+net::Task<void> ServerConnection::speak_http2(std::string received) {
+  http2_ = std::make_unique<Http2ServerConnection>(shared_, std::move(stream_), number_);
+  co_await http2_->run(std::move(received));
+}
+
+void ServerConnection::drain() {
+  if (http2_ != nullptr) {
+    http2_->drain();
+  } else if (idle_) {
+    stream_->abort({ErrorKind::cancelled, 0, "the server ends"});
+  }
+}
+
+net::Task<void> ServerConnection::speak_http1() {
   while (keep_) {
     parser_.start();
     early_body_.clear();
@@ -98,6 +123,10 @@ net::Task<void> ServerConnection::run() {
         bytes = *got;
       }
       const auto step = parser_.feed(bytes);
+      if (step && parser_.http2() && shared_.limits.http2) {
+        co_await speak_http2(std::string(kHttp2Preface).append(bytes.substr(step->consumed)));
+        co_return;
+      }
       if (!step || parser_.http2()) {
         co_await refuse(step ? Fault{505, "HTTP/2 is not spoken here"} : step.error());
         break;
@@ -144,7 +173,6 @@ net::Task<void> ServerConnection::run() {
     if (!parser_.done() && !co_await drop_rest_of_body()) keep_ = false;
     if (!keep_) co_await linger();
   }
-  if (shared_.observer != nullptr) shared_.observer->disconnected();
 }
 
 // A chunked body shows its size only as it comes.

@@ -1,4 +1,5 @@
-// The server's side of one HTTP/1.1 connection (RFC 9112): reads requests, calls the handler, sends its answers.
+// The server's side of one HTTP/1.1 connection (RFC 9112): reads requests, calls the handler, sends its answers. Where
+// the client asks for HTTP/2 (ALPN, or its preface in clear), it leaves all of that to an Http2ServerConnection.
 //
 // Keep-alive and pipelining; Expect: 100-continue, answered when the handler first reads the body; early answers
 // (the rest of a small body is read and dropped, after a large one the connection ends); HEAD; HTTP/1.0; answers to
@@ -26,6 +27,7 @@ struct ServerLimits {
   Nanos head = std::chrono::seconds(30);      // from a head's first byte to its last
   Nanos progress = std::chrono::seconds(60);  // without a byte moving, within bodies and answers
   std::uint64_t drop_unread = 256 * 1024;     // of a body that nobody read; above, the connection ends
+  bool http2 = true;                          // is spoken, by ALPN and by prior knowledge
 };
 
 // What the connections of one loop share.
@@ -49,16 +51,18 @@ class ServerLoop {
   std::string date_line_;
 };
 
+class Http2ServerConnection;
+
 class ServerConnection final : public BodyReader {
  public:
   ServerConnection(ServerLoop& shared, std::unique_ptr<net::Stream> stream);
+  ~ServerConnection() override;
 
   // Until the connection has ended.
   net::Task<void> run();
 
-  // Between requests: ending it now loses nothing.
-  bool idle() const { return idle_; }
-  net::Stream& stream() { return *stream_; }
+  // The server is about to end: between requests it ends now, else with the answers that are under way.
+  void drain();
 
   net::Task<Result<std::string_view>> read() override;
   std::optional<std::uint64_t> length() const override;
@@ -73,6 +77,8 @@ class ServerConnection final : public BodyReader {
   net::Task<bool> send_piece(Payload piece);
   net::Task<bool> drop_rest_of_body();
   net::Task<void> refuse(Fault fault);
+  net::Task<void> speak_http1();
+  net::Task<void> speak_http2(std::string received);
   net::Task<void> linger();
   bool take(const MessageStep& step, std::string_view bytes, bool from_pending);
   bool too_large();
@@ -96,6 +102,7 @@ class ServerConnection final : public BodyReader {
   bool idle_ = true;
   bool body_too_large_ = false;
   std::uint64_t body_sent_ = 0;
+  std::unique_ptr<Http2ServerConnection> http2_;  // has the stream, once that is spoken
 };
 
 }  // namespace plimsoll::http

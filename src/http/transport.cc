@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "http/http2_pool.h"
 #include "net/tls.h"
 
 namespace plimsoll::http {
@@ -32,15 +33,39 @@ bool is_port_or_empty(const std::string& text) {
   return port && *port > 0 && *port < 65536;
 }
 
-Checked<std::unique_ptr<net::TlsContext>> tls_context(const TransportSettings& settings) {
+std::vector<std::string> alpn_of(Protocols protocols) {
+  switch (protocols) {
+    case Protocols::http1:
+      return {};
+    case Protocols::automatic:
+      return {"h2", "http/1.1"};
+    case Protocols::http2:
+      break;
+  }
+  return {"h2"};
+}
+
+Checked<std::unique_ptr<net::TlsContext>> tls_context(const TransportSettings& settings,
+                                                      Protocols protocols) {
   return net::TlsContext::client({.ca_file = settings.cacert,
                                   .certificate = settings.cert,
                                   .key = settings.key,
                                   .insecure = settings.insecure,
-                                  .alpn = settings.alpn});
+                                  .alpn = alpn_of(protocols)});
 }
 
 }  // namespace
+
+OriginConnector::OriginConnector(const std::vector<net::Address>& addresses, net::SourcePool sources,
+                                 std::string congestion, std::size_t first,
+                                 std::unique_ptr<net::TlsContext> tls, std::string host,
+                                 std::unique_ptr<Http2Pool> http2)
+    : endpoints_(addresses, std::move(sources), std::move(congestion), first),
+      tls_(std::move(tls)),
+      host_(std::move(host)),
+      http2_(std::move(http2)) {}
+
+OriginConnector::~OriginConnector() = default;
 
 net::Task<Result<Opened>> OriginConnector::open(net::Loop& loop, net::Patience patience) {
   const Instant start = now();
@@ -83,13 +108,14 @@ Checked<Transport> Transport::make(TransportSettings settings) {
   // Files that cannot be used are found here, not at the first connection. The system's store is not read without
   // need: that takes as long as thousands of requests.
   if (!settings.cacert.empty() || !settings.cert.empty() || !settings.key.empty()) {
-    if (auto tls = tls_context(settings); !tls) return tls.error();
+    if (auto tls = tls_context(settings, settings.protocols); !tls) return tls.error();
   }
   transport.settings_ = std::move(settings);
   return transport;
 }
 
-Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin, int thread) const {
+Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin, int thread,
+                                                               bool side) const {
   std::vector<net::Address> addresses;
   const Proxy* const proxy = settings_.unix_socket.empty() ? settings_.proxies.of(origin) : nullptr;
   if (!settings_.unix_socket.empty()) {
@@ -113,17 +139,25 @@ Checked<std::unique_ptr<OriginConnector>> Transport::connector(const Url& origin
     if (!resolved) return resolved.error();
     addresses = std::move(*resolved);
   }
+  const Protocols protocols =
+      side && settings_.protocols == Protocols::http2 ? Protocols::automatic : settings_.protocols;
   std::unique_ptr<net::TlsContext> tls;
   if (origin.secure()) {
-    auto context = tls_context(settings_);
+    auto context = tls_context(settings_, protocols);
     if (!context) return context.error();
     tls = std::move(*context);
   }
   net::SourcePool sources = settings_.sources;
   sources.skip(static_cast<std::uint64_t>(thread) * 1009);
-  auto connector =
-      std::make_unique<OriginConnector>(addresses, std::move(sources), settings_.congestion,
-                                        static_cast<std::size_t>(thread), std::move(tls), origin.host);
+  if (proxy != nullptr && !origin.secure() && protocols == Protocols::http2)
+    return Refusal{"HTTP/2 in clear does not go through a proxy: an http URL is asked for there in HTTP/1.1"};
+  std::unique_ptr<Http2Pool> http2;
+  if (protocols == Protocols::http2 || (protocols == Protocols::automatic && origin.secure())) {
+    http2 = std::make_unique<Http2Pool>(protocols, origin.secure(), settings_.streams);
+  }
+  auto connector = std::make_unique<OriginConnector>(addresses, std::move(sources), settings_.congestion,
+                                                     static_cast<std::size_t>(thread), std::move(tls),
+                                                     origin.host, std::move(http2));
   if (proxy != nullptr && origin.secure()) {
     const std::string host = origin.host.contains(':') ? fmt::format("[{}]", origin.host) : origin.host;
     connector->tunnel(fmt::format("{}:{}", host, origin.port), proxy->authorization);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "http/connector.h"
+#include "http/protocols.h"
 #include "http/proxy.h"
 #include "http/url.h"
 #include "net/endpoints.h"
@@ -22,20 +23,20 @@ struct TransportSettings {
   std::vector<std::string> connect_to;  // "HOST1:PORT1:HOST2:PORT2", as curl's option; empty parts match all
   net::SourcePool sources;
   std::string congestion;
-  std::string unix_socket;        // every connection goes there
-  ProxyRules proxies;             // not asked where unix_socket is set
-  std::vector<std::string> alpn;  // what TLS offers; empty: nothing
+  std::string unix_socket;  // every connection goes there
+  ProxyRules proxies;       // not asked where unix_socket is set
+  Protocols protocols = Protocols::http1;
+  int streams = 1;  // exchanges at once on an HTTP/2 connection
 };
 
 // Connections to one origin, for one thread. Counts them per address.
 class OriginConnector final : public Connector {
  public:
-  // `first`: where the round robin over the addresses starts. `tls` is null for http.
+  // `first`: where the round robin over the addresses starts. `tls` is null for http, `http2` for HTTP/1.1 only.
   OriginConnector(const std::vector<net::Address>& addresses, net::SourcePool sources, std::string congestion,
-                  std::size_t first, std::unique_ptr<net::TlsContext> tls, std::string host)
-      : endpoints_(addresses, std::move(sources), std::move(congestion), first),
-        tls_(std::move(tls)),
-        host_(std::move(host)) {}
+                  std::size_t first, std::unique_ptr<net::TlsContext> tls, std::string host,
+                  std::unique_ptr<Http2Pool> http2);
+  ~OriginConnector() override;
 
   // Connections lead to a proxy, and from there to `authority`.
   void tunnel(std::string authority, std::string authorization) {
@@ -45,6 +46,7 @@ class OriginConnector final : public Connector {
 
   net::Task<Result<Opened>> open(net::Loop& loop, net::Patience patience) override;
   std::string failure() const override { return failure_; }
+  Http2Pool* http2() override { return http2_.get(); }
   const net::Endpoints& endpoints() const { return endpoints_; }
 
  private:
@@ -54,6 +56,7 @@ class OriginConnector final : public Connector {
   std::string tunnel_to_;  // empty: none
   std::string tunnel_authorization_;
   std::string failure_;
+  std::unique_ptr<Http2Pool> http2_;  // last: its streams use the above
 };
 
 // Immutable after it is made; shared by all threads.
@@ -61,8 +64,9 @@ class Transport {
  public:
   static Checked<Transport> make(TransportSettings settings);
 
-  // Resolves the name: blocks, so before anything is measured. `thread` staggers where round robins start.
-  Checked<std::unique_ptr<OriginConnector>> connector(const Url& origin, int thread) const;
+  // Resolves the name: blocks, so before anything is measured. `thread` staggers where round robins start. `side`:
+  // an origin that the one under test leads to (storage, token server), which HTTP/2 is not demanded of.
+  Checked<std::unique_ptr<OriginConnector>> connector(const Url& origin, int thread, bool side = false) const;
   // The proxy that requests to a plain origin go to, with the whole URL as their target; null: none.
   const Proxy* plain_proxy(const Url& origin) const {
     return origin.secure() || !settings_.unix_socket.empty() ? nullptr : settings_.proxies.of(origin);

@@ -119,9 +119,14 @@ net::Task<void> Engine::main() {
   gate_.pass(Phase::over);
 }
 
+int Engine::worker_index(std::size_t n) const {
+  const int nth = static_cast<int>(n);
+  return ((nth / plan_.group) * plan_.threads + thread_) * plan_.group + nth % plan_.group;
+}
+
 Engine::Member& Engine::add_member() {
-  // Workers are numbered over all threads: round robin at the start, and so on for those that open loop adds.
-  const int index = static_cast<int>(members_.size()) * plan_.threads + thread_;
+  // Round robin at the start, and so on for those that open loop adds.
+  const int index = worker_index(members_.size());
   auto member = std::make_unique<Member>();
   member->session = workload_.session({.loop = *loop_,
                                        .recorder = recorder_,
@@ -133,7 +138,7 @@ Engine::Member& Engine::add_member() {
 }
 
 net::Task<void> Engine::set_up() {
-  for (int index = thread_; index < plan_.concurrency; index += plan_.threads) add_member();
+  while (worker_index(members_.size()) < plan_.concurrency) add_member();
   net::TaskScope scope;
   for (const auto& member : members_) scope.spawn(set_up_one(*member));
   co_await scope.join();
@@ -153,7 +158,7 @@ net::Task<void> Engine::phase(Instant start, Admission& admission, bool ramped) 
   } else {
     net::TaskScope workers;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const auto index = static_cast<std::int64_t>(i) * plan_.threads + thread_;
+      const std::int64_t index = worker_index(i);
       const Nanos delay =
           ramped ? Nanos(plan_.ramp.count() * index / std::max(1, plan_.concurrency)) : Nanos{};
       workers.spawn(work_closed(*members_[i], admission, delay));

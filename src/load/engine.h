@@ -61,6 +61,8 @@ class Engine {
   net::Task<void> operate(Member& member, Instant due, std::uint64_t sequence);
   net::Task<void> clean_up();
   Member& add_member();
+  // The number of this thread's n-th worker, over all threads: groups go round robin.
+  int worker_index(std::size_t n) const;
   void on_wake();
   void abort_in_flight();
 

@@ -21,6 +21,7 @@ struct Plan {
   Arrivals arrivals = Arrivals::even;
   int max_workers = 0;  // open loop: how many may be added for a backlog; 0: concurrency
   int threads = 1;
+  int group = 1;  // so many workers with numbers in a row are on one thread: they share a connection
   std::uint64_t seed = 0;
   net::IoKind io = net::IoKind::automatic;
   bool keep_samples = false;                     // one row an operation, in a temporary file

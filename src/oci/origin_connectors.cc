@@ -45,7 +45,7 @@ http::Connector& OriginConnectors::to(const http::Url& origin, Part /*part*/) {
   const auto known = by_origin_.find(key);
   if (known != by_origin_.end()) return *known->second;
   std::unique_ptr<http::Connector> made;
-  auto connector = transport_.connector(origin, thread_);
+  auto connector = transport_.connector(origin, thread_, !origin.same_origin(counted_));
   if (connector) {
     if (origin.same_origin(counted_)) counted_connector_ = connector->get();
     made = std::move(*connector);

@@ -88,6 +88,9 @@ int RegistryClient::last_status() const {
 Instant RegistryClient::last_byte() const {
   return state_->path.last_byte();
 }
+std::string_view RegistryClient::protocol() const {
+  return state_->path.protocol();
+}
 const std::string& RegistryClient::server() const {
   return state_->path.server();
 }

@@ -140,6 +140,8 @@ class RegistryClient {
   Instant last_byte() const;
   // "nginx/1.22", and Docker-Distribution-Api-Version, of the last answer that had them.
   const std::string& server() const;
+  // Spoken on the last connection to the registry: "HTTP/1.1", "HTTP/2".
+  std::string_view protocol() const;
   net::Loop& loop();
   // Opens the connection to the registry ahead of the first request.
   net::Task<Result<void>> connect();

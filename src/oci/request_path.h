@@ -83,6 +83,7 @@ class RequestPath {
   int last_status() const { return last_status_; }
   Instant last_byte() const { return last_byte_; }
   const std::string& server() const { return server_; }
+  std::string_view protocol() const { return registry_->protocol(); }
   const RegistryOptions& options() const { return options_; }
   net::Loop& loop() { return loop_; }
   // Waits before attempt `number` (1, 2, ...) of something that failed. An error: the run ended meanwhile.

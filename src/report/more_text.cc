@@ -136,6 +136,12 @@ std::string more_lines(const TestRecord& test) {
   out += image_lines(test) + mix_shares(test) + part_lines(test);
   out += fmt::format("Connections:\t{} opened, {} reused, {} reconnected\n", test.connections.opened,
                      test.connections.reused, test.connections.reconnected);
+  const auto streams = test.details.find("streams");
+  const auto connections = test.details.find("connections");
+  if (streams != test.details.end() && connections != test.details.end()) {
+    out += fmt::format("HTTP/2:\t{} requests at a time on each of {} connections\n", streams->second,
+                       connections->second);
+  }
   out += phase_lines(test.phases_s);
   if (test.operations.aborted > 0) {
     out += fmt::format("Aborted:\t{} of {} started, cut off at an age of up to {}\n", test.operations.aborted,

@@ -46,7 +46,9 @@ std::string combined_line(const http::Served& served, const tm& time) {
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const auto& request = served.call.request;
   const std::string line =
-      fmt::format("{} {} HTTP/1.{}", request.method_text, request.target, request.minor_version);
+      request.major_version == 2
+          ? fmt::format("{} {} HTTP/2", request.method_text, request.target)
+          : fmt::format("{} {} HTTP/1.{}", request.method_text, request.target, request.minor_version);
   return fmt::format("{} - {} [{:02}/{}/{:04}:{:02}:{:02}:{:02} +0000] {} {} {} {} {}\n",
                      served.call.peer.ip(), served.call.user.empty() ? "-" : served.call.user, time.tm_mday,
                      kMonths[time.tm_mon], time.tm_year + 1900, time.tm_hour, time.tm_min, time.tm_sec,

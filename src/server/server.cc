@@ -52,10 +52,12 @@ class Server::Worker {
     auto loop = net::Loop::create(options_.io);
     if (!loop) return started.set_value(Refusal{loop.error()});
     if (!options_.tls_certificate.empty()) {
-      auto tls = net::TlsContext::server({.certificate = options_.tls_certificate,
-                                          .key = options_.tls_key,
-                                          .client_ca = {},
-                                          .alpn = {"http/1.1"}});
+      auto tls =
+          net::TlsContext::server({.certificate = options_.tls_certificate,
+                                   .key = options_.tls_key,
+                                   .client_ca = {},
+                                   .alpn = options_.limits.http2 ? std::vector<std::string>{"h2", "http/1.1"}
+                                                                 : std::vector<std::string>{"http/1.1"}});
       if (!tls) return started.set_value(Refusal{tls.error()});
       tls_ = std::move(*tls);
     }
@@ -74,9 +76,7 @@ class Server::Worker {
     if (!stop_requested_) co_await stopping_.wait();
     for (auto& listener : listeners_) listener.stop();
     shared_->draining = true;
-    for (auto* connection : std::vector(connections_)) {
-      if (connection->idle()) connection->stream().abort(kEnding);
-    }
+    for (auto* connection : std::vector(connections_)) connection->drain();
     const Instant deadline = now() + patience_.load();
     while (scope_.running() > 0 && now() < deadline) co_await loop_->sleep_for(2ms);
     loop_->abort_streams(kEnding);

@@ -58,12 +58,38 @@ std::string render_head(const HttpRequestTemplate& request, bool keep_alive, con
   return head + "\r\n";
 }
 
+// A head's parts, as views into it: HTTP/2 sends these, HTTP/1.1 the head as it is.
+struct HeadParts {
+  std::string_view target;
+  std::string_view authority;
+  std::vector<http::HeaderView> fields;
+
+  void read(std::string_view head) {
+    fields.clear();
+    const auto line = head.substr(0, head.find("\r\n"));
+    const auto begin = line.find(' ') + 1;
+    target = line.substr(begin, line.rfind(' ') - begin);
+    for (head.remove_prefix(line.size() + 2); !head.starts_with("\r\n");) {
+      const auto end = head.find("\r\n");
+      const auto colon = head.find(": ");
+      const http::HeaderView field{head.substr(0, colon), head.substr(colon + 2, end - colon - 2)};
+      if (iequals(field.name, "host")) {
+        authority = field.value;
+      } else {
+        fields.push_back(field);
+      }
+      head.remove_prefix(end + 2);
+    }
+  }
+};
+
 // A template made ready: what does not vary is rendered once.
 struct Prepared {
   const HttpRequestTemplate* source;
   http::Method method;
   std::string head;
   bool varies;
+  HeadParts parts;
 };
 
 }  // namespace
@@ -119,11 +145,16 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
         connect_part_(recorder_.part_id("connect")),
         processing_part_(recorder_.part_id("processing")),
         waiting_part_(recorder_.part_id("waiting")) {
+    // In place from the beginning: parts are views into heads.
+    prepared_.reserve(options_.requests.size());
     for (const HttpRequestTemplate& request : options_.requests) {
       prepared_.push_back(
-          {&request, http::parse_method(request.method),
+          {&request,
+           http::parse_method(request.method),
            render_head(request, options_.keep_alive, load_.transport_.plain_proxy(request.url)),
-           request.varies()});
+           request.varies(),
+           {}});
+      prepared_.back().parts.read(prepared_.back().head);
     }
   }
   HttpSession(const HttpSession&) = delete;
@@ -141,9 +172,9 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
     const Instant start = now();
     http::Request request{.method = prepared.method,
                           .method_text = prepared.source->method,
-                          .target = prepared.source->url.target,
-                          .authority = {},
-                          .headers = {},
+                          .target = prepared.parts.target,
+                          .authority = prepared.parts.authority,
+                          .headers = prepared.parts.fields,
                           .rendered_head = prepared.head};
     std::string_view body = prepared.source->body;
     if (prepared.varies) {
@@ -153,6 +184,12 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
       append_filled(body_, body, sequence, random_);
       fix_length(prepared, body.size());
       request.rendered_head = head_;
+      if (options_.http2) {
+        parts_.read(head_);
+        request.target = parts_.target;
+        request.authority = parts_.authority;
+        request.headers = parts_.fields;
+      }
       body = body_;
     }
     const http::TextBody content(body);
@@ -221,7 +258,9 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
     if (load_.facts_known_) return;
     load_.facts_known_ = true;
     load_.facts_.server = answer.head->headers.find("server").value_or("");
-    load_.facts_.protocol = answer.head->minor_version == 0 ? "HTTP/1.0" : "HTTP/1.1";
+    load_.facts_.protocol = answer.head->major_version == 2   ? "HTTP/2"
+                            : answer.head->minor_version == 0 ? "HTTP/1.0"
+                                                              : "HTTP/1.1";
     load_.facts_.tls = last_client_->tls_description();
     load_.facts_.document_length = answer.body_received;
   }
@@ -296,10 +335,12 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
       if (client == nullptr) co_return failed({ErrorKind::resolve, 0, "the name has no address"}, prepared);
       const std::string head =
           render_head(hop_request, options_.keep_alive, load_.transport_.plain_proxy(url));
+      parts_.read(head);
       const http::Request request{.method = http::parse_method(hop_request.method),
                                   .method_text = hop_request.method,
-                                  .authority = {},
-                                  .headers = {},
+                                  .target = parts_.target,
+                                  .authority = parts_.authority,
+                                  .headers = parts_.fields,
                                   .rendered_head = head};
       auto next_answer = co_await client->exchange(request, nullptr, patience);
       if (!next_answer) co_return failed(next_answer.error(), prepared);
@@ -337,6 +378,7 @@ class HttpSession final : public load::Session, public http::ConnectionObserver 
   std::optional<std::uint64_t> expected_length_;
   std::string head_;
   std::string body_;
+  HeadParts parts_;  // of head_
 };
 
 HttpLoad::HttpLoad(HttpLoadOptions options, const http::Transport& transport, int threads)

@@ -34,6 +34,7 @@ struct HttpLoadOptions {
   std::uint64_t requests_per_connection = 0;  // 0: as many as the server takes
   Nanos timeout = std::chrono::seconds(30);   // from a request's sending to its last byte
   int follow = 0;                             // redirects
+  bool http2 = false;                         // may be spoken
   bool same_length = false;                   // a body of another length than the first is an error
 };
 

@@ -42,7 +42,7 @@ http::Connector& MeasuredConnectors::to(const http::Url& origin, oci::Part part)
   known.parts[static_cast<std::size_t>(part)] = true;
   if (known.connector != nullptr) return *known.connector;
   known.origin = origin;
-  if (auto connector = transport_.connector(origin, thread_)) {
+  if (auto connector = transport_.connector(origin, thread_, part != oci::Part::registry)) {
     auto measured = std::make_unique<MeasuredConnector>(std::move(*connector));
     known.measured = measured.get();
     known.connector = std::move(measured);

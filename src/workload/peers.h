@@ -22,6 +22,7 @@ class MeasuredConnector final : public http::Connector {
 
   net::Task<Result<http::Opened>> open(net::Loop& loop, net::Patience patience) override;
   std::string failure() const override { return connector_->failure(); }
+  http::Http2Pool* http2() override { return connector_->http2(); }
   const net::Endpoints& endpoints() const { return connector_->endpoints(); }
 
   // What was seen of one address.

@@ -151,7 +151,7 @@ void run(std::string_view input) {
   server::Metrics metrics;
   server::Site site(registry, metrics, *store, registry.sessions());
   site.add_files(std::move(*server::StaticFiles::open("/files", world.root + "/files", world.workers)));
-  const http::ServerLimits limits;
+  const http::ServerLimits limits{.http2 = false};  // what is checked below is HTTP/1.1
   http::ServerLoop shared(*world.loop, site, limits, &metrics);
   {
     http::ServerConnection connection(

@@ -36,6 +36,9 @@ Script& Script::expect_head() {
 Script& Script::expect_bytes(std::size_t count) {
   return add(Act::expect_bytes, count);
 }
+Script& Script::expect_frame(std::uint8_t type) {
+  return add(Act::expect_frame, type);
+}
 Script& Script::expect_end() {
   return add(Act::expect_end);
 }
@@ -218,6 +221,8 @@ class ScriptedPeer::Connection {
         return expect_head();
       case Act::expect_bytes:
         return expect_bytes(step.count);
+      case Act::expect_frame:
+        return expect_frame(step.count);
       case Act::expect_end:
         while (receive()) {
         }
@@ -268,6 +273,23 @@ class ScriptedPeer::Connection {
     }
     pending_.erase(0, static_cast<std::size_t>(count));
     return true;
+  }
+
+  bool expect_frame(std::uint64_t type) {
+    constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    for (;;) {
+      while (pending_.size() < 9 || pending_.size() < frame_size()) {
+        if (!receive()) return unmet(fmt::format("a frame of type {}", type));
+        if (pending_.starts_with(kPreface)) pending_.erase(0, kPreface.size());
+      }
+      const auto got = static_cast<unsigned char>(pending_[3]);
+      pending_.erase(0, frame_size());
+      if (got == type) return true;
+    }
+  }
+  std::size_t frame_size() const {
+    const auto byte = [this](std::size_t i) { return std::size_t{static_cast<unsigned char>(pending_[i])}; };
+    return 9 + (byte(0) << 16U | byte(1) << 8U | byte(2));
   }
 
   bool pause(milliseconds time) { return wait_for(-1, 0, shared_.stop.number(), time) == Wait::timed_out; }

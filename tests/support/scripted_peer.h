@@ -22,6 +22,8 @@ class Script {
   // the next one.
   Script& expect_head();
   Script& expect_bytes(std::size_t count);
+  // Waits for a whole HTTP/2 frame of this type (RFC 9113, section 6); others before it, and the preface, are skipped.
+  Script& expect_frame(std::uint8_t type);
   // Waits until the client has closed its side.
   Script& expect_end();
 
@@ -52,6 +54,7 @@ class Script {
   enum class Act : std::uint8_t {
     expect_head,
     expect_bytes,
+    expect_frame,
     expect_end,
     send,
     send_byte_by_byte,
