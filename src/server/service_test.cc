@@ -235,14 +235,27 @@ TEST(ServiceTest, DrainsWhatIsInFlightAndEndsTheRest) {
   const auto service = start({"route=ping; latency=200ms"}, 2);
   const auto address = service->server().addresses().front();
   std::string answer;
-  std::thread slow([&] { answer = converse(address, "GET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n", false); });
-  std::thread idle([&] { EXPECT_EQ(converse(address, "", false), ""); });
-  std::this_thread::sleep_for(50ms);
+  // The second request has come by the time that the first, which nothing holds up, is answered.
+  const int fd = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(connect(fd, address.data(), address.size()), 0);
+  const std::string requests = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\nGET /v2/ HTTP/1.1\r\nHost: a\r\n\r\n";
+  ASSERT_EQ(send(fd, requests.data(), requests.size(), MSG_NOSIGNAL), std::ssize(requests));
+  const int idle = socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(connect(idle, address.data(), address.size()), 0);
+  std::string piece(65536, '\0');
+  ASSERT_GT(recv(fd, piece.data(), piece.size(), 0), 0);
+  std::thread slow([&] {
+    for (ssize_t got = 0; (got = recv(fd, piece.data(), piece.size(), 0)) > 0;)
+      answer.append(piece, 0, static_cast<std::size_t>(got));
+    close(fd);
+  });
   const Instant begin = now();
   service->drain(5s);
   EXPECT_LT(now() - begin, 3s);
   slow.join();
-  idle.join();
+  char byte = 0;
+  EXPECT_LE(recv(idle, &byte, 1, 0), 0);
+  close(idle);
   EXPECT_EQ(status_of(answer), 200);
   EXPECT_TRUE(answer.contains("Connection: close\r\n"));
 }
