@@ -41,6 +41,8 @@ class DoctorCommand final : public Command {
     Exit ended = Exit::good;
     std::string text;
     if (!bench_.url.empty()) {
+      // What is asked is asked in HTTP/1.1, unless said otherwise; a connection of its own asks for HTTP/2.
+      if (!bench_.connection.http2) bench_.connection.http1 = true;
       auto registry = probe_registry(bench_.url, "registry", bench_, seed);
       if (!registry) return refuse(registry.error().message);
       auto loop = net::Loop::create(bench_.connection.io);
